@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/config.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <type_traits>
+
+/// @file
+/// `Pool<T>`: a growing array of plain records, the one container of the graph.
+///
+/// Why not `std::vector`: a pool copies by `memcpy`, keeps no per-element state, indexes with 32 bits (half the size of
+/// every range stored in a record), and works in constant evaluation at sizes where `std::vector` of libstdc++ 12 meets
+/// Clang's step limit.
+
+namespace fxpass {
+
+/// Elements `[begin, begin + count)` of a pool, as stored inside records.
+struct Range {
+  std::uint32_t begin = 0;
+  std::uint32_t count = 0;
+
+  [[nodiscard]] constexpr auto end() const -> std::uint32_t { return begin + count; }
+  [[nodiscard]] constexpr auto empty() const -> bool { return count == 0; }
+  friend constexpr auto operator==(Range, Range) -> bool = default;
+};
+
+/// A growing array of trivially copyable records.
+///
+/// Regular: copyable, movable, `==` by elements. Element addresses are stable only until the next growth; indices are
+/// stable for ever. Appending is amortised O(1), copying O(size) by `memcpy`.
+template <class T>
+class Pool {
+  static_assert(std::is_trivially_copyable_v<T>, "fxpass::Pool holds plain records only");
+
+ public:
+  using value_type = T;
+
+  constexpr Pool() = default;
+  constexpr Pool(const Pool& other) { append(other.view()); }
+  constexpr Pool(Pool&& other) noexcept
+      : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
+    other.forget();
+  }
+  constexpr auto operator=(const Pool& other) -> Pool& {
+    if (this != &other) {
+      clear();
+      append(other.view());
+    }
+    return *this;
+  }
+  constexpr auto operator=(Pool&& other) noexcept -> Pool& {
+    if (this != &other) {
+      release();
+      data_ = other.data_;
+      size_ = other.size_;
+      capacity_ = other.capacity_;
+      other.forget();
+    }
+    return *this;
+  }
+  constexpr ~Pool() { release(); }
+
+  [[nodiscard]] constexpr auto size() const -> std::uint32_t { return size_; }
+  [[nodiscard]] constexpr auto empty() const -> bool { return size_ == 0; }
+  [[nodiscard]] constexpr auto data() -> T* { return data_; }
+  [[nodiscard]] constexpr auto data() const -> const T* { return data_; }
+  [[nodiscard]] constexpr auto begin() -> T* { return data_; }
+  [[nodiscard]] constexpr auto end() -> T* { return data_ + size_; }
+  [[nodiscard]] constexpr auto begin() const -> const T* { return data_; }
+  [[nodiscard]] constexpr auto end() const -> const T* { return data_ + size_; }
+  [[nodiscard]] constexpr auto operator[](std::uint32_t i) -> T& { return data_[i]; }
+  [[nodiscard]] constexpr auto operator[](std::uint32_t i) const -> const T& { return data_[i]; }
+  [[nodiscard]] constexpr auto back() -> T& { return data_[size_ - 1]; }
+  [[nodiscard]] constexpr auto back() const -> const T& { return data_[size_ - 1]; }
+
+  [[nodiscard]] constexpr auto view() const -> std::span<const T> { return {data_, size_}; }
+  [[nodiscard]] constexpr auto view(Range range) const -> std::span<const T> {
+    return {data_ + range.begin, range.count};
+  }
+  [[nodiscard]] constexpr auto view(Range range) -> std::span<T> { return {data_ + range.begin, range.count}; }
+
+  /// Appends one record and returns its index.
+  constexpr auto push_back(T value) -> std::uint32_t {
+    if (size_ == capacity_) grow(size_ + 1);
+    std::construct_at(data_ + size_, value);
+    return size_++;
+  }
+
+  /// Appends `values`, which may lie in this very pool, and returns where they are now.
+  constexpr auto append(std::span<const T> values) -> Range {
+    const auto count = static_cast<std::uint32_t>(values.size());
+    const Range added{size_, count};
+    if (count == 0) return added;
+    if (size_ + count > capacity_) {
+      // The old block is kept until the values are copied: they may lie in it.
+      Pool old = static_cast<Pool&&>(*this);
+      capacity_ = enough(old.size_ + count, old.capacity_);
+      data_ = std::allocator<T>{}.allocate(capacity_);
+      size_ = old.size_;
+      copy(old.data_, data_, size_);
+      copy(values.data(), data_ + size_, count);
+    } else {
+      copy(values.data(), data_ + size_, count);
+    }
+    size_ += count;
+    return added;
+  }
+
+  constexpr void reserve(std::uint32_t count) {
+    if (count > capacity_) grow(count);
+  }
+  /// Makes the pool `count` long; new elements are copies of `value`.
+  constexpr void resize(std::uint32_t count, T value = T{}) {
+    reserve(count);
+    while (size_ < count) std::construct_at(data_ + size_++, value);
+    size_ = count;
+  }
+  constexpr void clear() { size_ = 0; }
+
+  friend constexpr auto operator==(const Pool& a, const Pool& b) -> bool
+    requires requires(const T& x, const T& y) { x == y; }
+  {
+    if (a.size_ != b.size_) return false;
+    for (std::uint32_t i = 0; i < a.size_; ++i)
+      if (!(a.data_[i] == b.data_[i])) return false;
+    return true;
+  }
+
+ private:
+  [[nodiscard]] static constexpr auto enough(std::uint32_t count, std::uint32_t capacity) -> std::uint32_t {
+    const std::uint32_t doubled = capacity < 4 ? 8 : capacity * 2;
+    return doubled < count ? count : doubled;
+  }
+  static constexpr void copy(const T* from, T* to, std::uint32_t count) {
+    if (count == 0) return;
+    if (std::is_constant_evaluated()) {
+      for (std::uint32_t i = 0; i < count; ++i) std::construct_at(to + i, from[i]);
+    } else {
+      std::memcpy(static_cast<void*>(to), from, sizeof(T) * count);
+    }
+  }
+  constexpr void grow(std::uint32_t count) {
+    const std::uint32_t capacity = enough(count, capacity_);
+    T* const data = std::allocator<T>{}.allocate(capacity);
+    copy(data_, data, size_);
+    if (data_ != nullptr) std::allocator<T>{}.deallocate(data_, capacity_);
+    data_ = data;
+    capacity_ = capacity;
+  }
+  constexpr void release() {
+    if (data_ != nullptr) std::allocator<T>{}.deallocate(data_, capacity_);
+  }
+  constexpr void forget() {
+    data_ = nullptr;
+    size_ = 0;
+    capacity_ = 0;
+  }
+
+  T* data_ = nullptr;
+  std::uint32_t size_ = 0;
+  std::uint32_t capacity_ = 0;
+};
+
+}  // namespace fxpass

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// expect-error: one sentence
+static_assert(sizeof(char) == 2, "one sentence");

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifdef FXPASS_CONTROL
+constexpr bool right = true;
+#else
+constexpr bool right = false;
+#endif
+static_assert(right, "one sentence");

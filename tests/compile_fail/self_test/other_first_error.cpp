@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// expect-error-first: one sentence
+#ifndef FXPASS_CONTROL
+int count = undeclared;
+#endif

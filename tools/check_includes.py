@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checks the include rules of include/fxpass: the layout is the data flow, so a folder includes what is upstream of it.
+
+--self-test checks that the checker itself finds each kind of offence.
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+import tempfile
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+# What each folder may include beside itself. The files of include/fxpass itself are the folder "".
+UPSTREAM = {
+    "support": set(),
+    "ops": {"support"},
+    "graph": {"support", "ops"},
+    "pass": {"support", "ops", "graph"},
+    "passes": {"support", "ops", "graph", "pass"},
+    "hlo": {"support"},
+    "lower": {"support", "ops", "graph", "pass", "hlo"},
+    "neuron": {"support", "ops", "graph", "pass", "hlo", "lower"},
+    "emit": {"support", "ops", "graph", "pass", "hlo"},
+    "read": {"support", "ops", "graph", "pass"},
+}
+# Includable from everywhere; they themselves include the standard library alone.
+COMMON = {"config.hpp", "version.hpp", "fwd.hpp"}
+
+CORE = {"support", "ops", "graph", "pass", "passes"}
+# In the core only narrow Hana headers, and none of the costly standard ones.
+COSTLY_STD = {"functional", "iostream", "istream", "ostream", "sstream", "fstream", "ranges", "regex", "string",
+              "tuple", "variant"}
+THIRD_PARTY = {"boost/": CORE | {""}, "range/v3/": {"lower", "neuron", "emit", "read"},
+               "simdjson": {"read"}, "zip.h": {"read"}}
+
+
+def offence(file: pathlib.PurePosixPath, quote: str, target: str) -> str:
+    """Why FILE (relative to include/fxpass) may not include TARGET, or an empty text."""
+    folder = file.parts[0] if len(file.parts) > 1 else ""
+    if quote == '"':
+        return "own headers are included as <fxpass/...>"
+    if target.startswith("fxpass/"):
+        parts = target.split("/")[1:]
+        other = parts[0] if len(parts) > 1 else ""
+        if folder == "":
+            if file.name in COMMON and not (other == "" and parts[0] in COMMON):
+                return f"{file.name} is included by every folder and includes none"
+            return "the umbrella leaves the readers out" if other == "read" else ""
+        if other == "":
+            return "" if parts[0] in COMMON else "the umbrella is for users"
+        if folder not in UPSTREAM:
+            return f"the folder {folder}/ is not in the table of tools/check_includes.py"
+        if other != folder and other not in UPSTREAM[folder]:
+            return f"{other}/ is not upstream of {folder}/"
+        return ""
+    if target == "boost/hana.hpp":
+        return "only narrow Hana headers: the umbrella is slow, and fails with libc++"
+    if target == "range/v3/all.hpp":
+        return "only narrow range-v3 headers"
+    for prefix, folders in THIRD_PARTY.items():
+        if target.startswith(prefix):
+            return "" if folder in folders else f"{prefix} is not for {folder or 'the top level'}"
+    if re.fullmatch(r"[a-z_0-9]+", target):
+        if folder in CORE and target in COSTLY_STD:
+            return f"<{target}> is not for the core: slow, or not constexpr on every compiler"
+        return ""
+    return f"unknown library <{target}>"
+
+
+def check(root: pathlib.Path) -> list[str]:
+    messages = []
+    files = sorted(root.rglob("*.hpp"))
+    for path in files:
+        relative = pathlib.PurePosixPath(path.relative_to(root).as_posix())
+        text = path.read_text(encoding="utf-8")
+        if "#pragma once" not in text:
+            messages.append(f"{path}:1: error: no #pragma once")
+        for number, line in enumerate(text.splitlines(), 1):
+            match = INCLUDE.match(line)
+            why = offence(relative, *match.groups()) if match else ""
+            if why:
+                messages.append(f"{path}:{number}: error: {why}")
+    if not files:
+        messages.append(f"{root}: error: no headers")
+    return messages
+
+
+def self_test() -> list[str]:
+    """Each line: a file, an include in it, and whether that is an offence."""
+    cases = [
+        ("graph/graph.hpp", "<fxpass/support/pool.hpp>", False),
+        ("graph/graph.hpp", "<fxpass/config.hpp>", False),
+        ("graph/graph.hpp", "<vector>", False),
+        ("graph/graph.hpp", "<fxpass/pass/module.hpp>", True),
+        ("graph/graph.hpp", "<fxpass/fxpass.hpp>", True),
+        ("graph/graph.hpp", '"node.hpp"', True),
+        ("graph/graph.hpp", "<ranges>", True),
+        ("graph/graph.hpp", "<range/v3/algorithm/sort.hpp>", True),
+        ("graph/graph.hpp", "<simdjson.h>", True),
+        ("hlo/module.hpp", "<fxpass/graph/graph.hpp>", True),
+        ("lower/lower.hpp", "<fxpass/hlo/module.hpp>", False),
+        ("lower/lower.hpp", "<range/v3/algorithm/sort.hpp>", False),
+        ("lower/lower.hpp", "<range/v3/all.hpp>", True),
+        ("pass/pipeline.hpp", "<boost/hana/unpack.hpp>", False),
+        ("pass/pipeline.hpp", "<boost/hana.hpp>", True),
+        ("read/pt2.hpp", "<zip.h>", False),
+        ("emit/text.hpp", "<zip.h>", True),
+        ("fxpass.hpp", "<fxpass/emit/text.hpp>", False),
+        ("fxpass.hpp", "<fxpass/read/pt2.hpp>", True),
+        ("fwd.hpp", "<fxpass/graph/graph.hpp>", True),
+        ("config.hpp", "<fxpass/version.hpp>", False),
+        ("other/file.hpp", "<fxpass/graph/graph.hpp>", True),
+        ("support/pool.hpp", "<absl/types/span.h>", True),
+    ]
+    messages = []
+    for name, include, wrong in cases:
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(f"#pragma once\n#include {include}\n", encoding="utf-8")
+            if bool(check(pathlib.Path(folder))) != wrong:
+                messages.append(f"self-test: error: {name} with {include} should {'' if wrong else 'not '}be an offence")
+    return messages
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--self-test", action="store_true", help="test the checker instead of the headers")
+    arguments = parser.parse_args()
+    root = pathlib.Path(__file__).resolve().parent.parent / "include" / "fxpass"
+    messages = self_test() if arguments.self_test else check(root)
+    print("\n".join(messages))
+    return 1 if messages else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

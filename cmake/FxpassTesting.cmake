@@ -13,6 +13,7 @@ function(fxpass_add_unit_test name)
   add_test(NAME ${target} COMMAND ${target} --no-version)
   # doctest is content with a program that holds no test case; a test that tests nothing is a failure here.
   set_tests_properties(${target} PROPERTIES LABELS unit FAIL_REGULAR_EXPRESSION "test cases: +0 ")
+  add_dependencies(unit_tests ${target})
   set_property(DIRECTORY APPEND PROPERTY FXPASS_LISTED ${CMAKE_CURRENT_SOURCE_DIR}/${name}.cpp)
 endfunction()
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# shellcheck shell=bash
 #
 # What the scripts in tools/ share; they source it. ROOT is the top of the tree, and the working directory.
 

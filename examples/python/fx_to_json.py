@@ -10,6 +10,7 @@ import math
 import operator
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 
 FORMAT = "fxpass.fx"
@@ -27,7 +28,8 @@ def graph_module_to_json(gm, example_inputs=None):
     all, they are also what its metadata is computed from. Raises UnsupportedArgument, naming the node.
     """
     if example_inputs is not None and not any(_has_metadata(node) for node in gm.graph.nodes if node.op[:4] == "call"):
-        FakeTensorProp(gm).propagate(*example_inputs)
+        # The module's own attributes are real tensors; they are taken for fake ones as they come.
+        FakeTensorProp(gm, FakeTensorMode(allow_non_fake_inputs=True)).propagate(*example_inputs)
     operators = {}
     return {
         "format": FORMAT,

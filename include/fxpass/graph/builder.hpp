@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/graph/names.hpp>
+#include <fxpass/graph/resolve.hpp>
+
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+/// @file
+/// `GraphBuilder`: makes a graph, node after node, as `torch.fx.Graph` does.
+
+namespace fxpass {
+
+/// What a new node's value is: metadata of the graph under construction, or nothing.
+struct ValueSpec {
+  ValueKind kind = ValueKind::none;
+  Range values;
+};
+
+/// Makes a graph in program order and keeps its invariants: unique names, operands before users, inputs first.
+///
+///     GraphBuilder b;
+///     const NodeId x = b.placeholder("x", b.tensor(DType::f32, {4, 3}));
+///     const NodeId y = b.call_method("add_", {x, 1}, b.tensor(DType::f32, {4, 3}));
+///     b.output({y});
+///     Graph graph = std::move(b).finish();
+class GraphBuilder {
+ public:
+  constexpr GraphBuilder() = default;
+
+  // Values -----------------------------------------------------------------------------------------------------------
+  /// A contiguous tensor of `sizes` on `device`.
+  constexpr auto tensor(DType dtype, std::initializer_list<SymInt> sizes, std::string_view device = "cpu")
+      -> ValueSpec {
+    return tensor(dtype, std::span<const SymInt>(sizes.begin(), sizes.size()), device);
+  }
+  constexpr auto tensor(DType dtype, std::span<const SymInt> sizes, std::string_view device = "cpu") -> ValueSpec {
+    Pool<SymInt> strides;
+    strides.resize(static_cast<std::uint32_t>(sizes.size()));
+    SymInt stride = 1;
+    for (auto i = static_cast<std::uint32_t>(sizes.size()); i-- > 0;) {
+      strides[i] = stride;
+      // Behind a symbolic size the stride is not a number; 0 would claim overlap, so it stays what it was.
+      if (!sizes[i].is_symbolic() && sizes[i].value() > 1) stride = stride.value() * sizes[i].value();
+    }
+    TensorMeta meta;
+    meta.dtype = dtype;
+    meta.device = graph_.add_device(device);
+    return tensor(meta, sizes, strides.view());
+  }
+  /// A tensor of any layout; `meta` gives dtype, device (of this graph), offset.
+  constexpr auto tensor(TensorMeta meta, std::span<const SymInt> sizes, std::span<const SymInt> strides) -> ValueSpec {
+    return {ValueKind::tensor, graph_.add_meta(meta, sizes, strides)};
+  }
+  /// Several values in a tuple.
+  constexpr auto tuple(std::initializer_list<ValueSpec> members) -> ValueSpec {
+    return tuple(std::span<const ValueSpec>(members.begin(), members.size()));
+  }
+  constexpr auto tuple(std::span<const ValueSpec> members) -> ValueSpec {
+    Pool<TensorMeta> metas;
+    for (const ValueSpec& member : members)
+      metas.push_back(member.kind == ValueKind::tensor ? graph_.meta(member.values.begin) : TensorMeta{});
+    return {ValueKind::tuple, graph_.add_metas(metas.view())};
+  }
+  [[nodiscard]] static constexpr auto sym_int() -> ValueSpec { return {ValueKind::sym_int, {}}; }
+  [[nodiscard]] static constexpr auto scalar() -> ValueSpec { return {ValueKind::scalar, {}}; }
+
+  // Arguments --------------------------------------------------------------------------------------------------------
+  constexpr auto text(std::string_view text) -> TextId { return texts_.intern(graph_, text); }
+  constexpr auto string(std::string_view value) -> Argument { return Argument::string(text(value)); }
+  constexpr auto device(std::string_view value) -> Argument { return {graph_.add_device(value)}; }
+  constexpr auto list(std::span<const Argument> items) -> Argument { return group(ArgumentKind::list, items); }
+  constexpr auto list(std::initializer_list<Argument> items) -> Argument { return group(ArgumentKind::list, items); }
+  constexpr auto tuple_of(std::initializer_list<Argument> items) -> Argument {
+    return group(ArgumentKind::tuple, items);
+  }
+  constexpr auto slice(Argument start, Argument stop, Argument step = {}) -> Argument {
+    return group(ArgumentKind::slice, {start, stop, step});
+  }
+  /// A list, tuple, dict (key, value, key, value, ...), slice or complex number.
+  constexpr auto group(ArgumentKind kind, std::span<const Argument> items) -> Argument {
+    return Argument::group(kind, graph_.add_arguments(items));
+  }
+  constexpr auto group(ArgumentKind kind, std::initializer_list<Argument> items) -> Argument {
+    return group(kind, std::span<const Argument>(items.begin(), items.size()));
+  }
+  /// `name=value` in a call.
+  constexpr auto keyword(std::string_view name, Argument value) -> Argument { return value.with_keyword(text(name)); }
+
+  // Nodes ------------------------------------------------------------------------------------------------------------
+  /// An input. `spec` says what it is; its node is filled in. The name is made unique.
+  constexpr auto placeholder(std::string_view name, ValueSpec value, InputSpec spec = {}) -> NodeId {
+    return placeholder(name, name, value, spec);
+  }
+  /// An input whose target is not its name, as Dynamo writes them: name `l_x_`, target `L_x_`.
+  constexpr auto placeholder(std::string_view name, std::string_view target, ValueSpec value, InputSpec spec)
+      -> NodeId {
+    Node node = make(NodeKind::placeholder, name, target, value, {});
+    spec.node = graph_.add_node(node);
+    graph_.add_input(spec);
+    return spec.node;
+  }
+  constexpr auto get_attr(std::string_view path, ValueSpec value) -> NodeId {
+    return graph_.add_node(make(NodeKind::get_attr, ops::last_name(path), path, value, {}));
+  }
+  /// `target(*args, **kwargs)`; the name is the operator's unless given.
+  constexpr auto call_function(std::string_view target, std::span<const Argument> arguments, ValueSpec value = {},
+                               std::string_view name = {}) -> NodeId {
+    return call(NodeKind::call_function, target, arguments, value, name);
+  }
+  constexpr auto call_function(std::string_view target, std::initializer_list<Argument> arguments,
+                               ValueSpec value = {}, std::string_view name = {}) -> NodeId {
+    return call_function(target, std::span<const Argument>(arguments.begin(), arguments.size()), value, name);
+  }
+  /// `arguments[0].target(...)`
+  constexpr auto call_method(std::string_view target, std::span<const Argument> arguments, ValueSpec value = {},
+                             std::string_view name = {}) -> NodeId {
+    return call(NodeKind::call_method, target, arguments, value, name);
+  }
+  constexpr auto call_method(std::string_view target, std::initializer_list<Argument> arguments, ValueSpec value = {},
+                             std::string_view name = {}) -> NodeId {
+    return call_method(target, std::span<const Argument>(arguments.begin(), arguments.size()), value, name);
+  }
+  /// A call of any kind.
+  constexpr auto call(NodeKind kind, std::string_view target, std::span<const Argument> arguments, ValueSpec value,
+                      std::string_view name = {}) -> NodeId {
+    if (name.empty()) name = default_name(target);
+    Node node = make(kind, name, target, value, arguments);
+    if (kind != NodeKind::call_module) node.op = operators_.intern(graph_, kind, node.target, arguments);
+    return graph_.add_node(node);
+  }
+  /// The output node; every value is a user output. Call it once, last; `finish` adds an empty one if it is missing.
+  constexpr auto output(std::span<const Argument> values) -> NodeId {
+    for (std::size_t i = 0; i < values.size(); ++i) graph_.add_output({});
+    return output_with_specs(values);
+  }
+  constexpr auto output(std::initializer_list<Argument> values) -> NodeId {
+    return output(std::span<const Argument>(values.begin(), values.size()));
+  }
+  /// The output node, with a spec for each value. The program's own outputs are moved to the front, as the graph
+  /// demands; the order is otherwise kept. Needs as many specs as values.
+  constexpr auto output(std::span<const Argument> values, std::span<const OutputSpec> specs) -> NodeId {
+    Pool<Argument> ordered;
+    for (const bool returned : {true, false})
+      for (std::size_t i = 0; i < values.size(); ++i)
+        if (is_returned(specs[i].kind) == returned) {
+          ordered.push_back(values[i]);
+          graph_.add_output(specs[i]);
+        }
+    return output_with_specs(ordered.view());
+  }
+
+  // What is said of nodes --------------------------------------------------------------------------------------------
+  /// Stack trace of the nodes made from now on, in Python's `File "..", line N` form.
+  constexpr void set_stack_trace(std::string_view trace) { stack_trace_ = text(trace); }
+  /// Declares the schema of a custom operator, in PyTorch's notation; needed before its first call.
+  constexpr void declare_operator(std::string_view target, std::string_view schema) {
+    operators_.declare(text(target), text(schema));
+  }
+  constexpr auto add_subgraph(Graph graph) -> Argument {
+    return Argument::subgraph(graph_.add_subgraph(std::move(graph)));
+  }
+  constexpr auto add_expression(std::string_view expression) -> SymInt { return graph_.add_expression(expression); }
+
+  [[nodiscard]] constexpr auto graph() const -> const Graph& { return graph_; }
+  [[nodiscard]] constexpr auto mutable_graph() -> Graph& { return graph_; }
+
+  [[nodiscard]] constexpr auto finish() && -> Graph {
+    if (!has_output_) output(std::initializer_list<Argument>{});
+    return std::move(graph_);
+  }
+
+ private:
+  constexpr auto make(NodeKind kind, std::string_view name, std::string_view target, ValueSpec value,
+                      std::span<const Argument> arguments) -> Node {
+    Node node;
+    node.kind = kind;
+    node.value_kind = value.kind;
+    node.values = value.values;
+    node.target = text(target);
+    node.name = names_.unique(graph_, texts_, name);
+    node.stack_trace = stack_trace_;
+    node.arguments = graph_.add_arguments(arguments);
+    return node;
+  }
+  constexpr auto output_with_specs(std::span<const Argument> values) -> NodeId {
+    has_output_ = true;
+    return graph_.add_node(make(NodeKind::output, "output", "output", {}, values));
+  }
+  /// FX names a node after its operator: `add` for `torch.ops.aten.add.Tensor`.
+  [[nodiscard]] static constexpr auto default_name(std::string_view target) -> std::string_view {
+    if (target.starts_with("torch.ops.")) {
+      const auto operation = ops::operation_of_function(target);
+      return ops::last_name(operation.base);
+    }
+    return ops::last_name(target);
+  }
+
+  Graph graph_;
+  TextInterner texts_;
+  NameTable names_;
+  OperatorInterner operators_;
+  TextId stack_trace_;
+  bool has_output_ = false;
+};
+
+}  // namespace fxpass

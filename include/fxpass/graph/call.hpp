@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/graph/resolve.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+/// @file
+/// `Call`: the arguments of a call by the names of ATen's parameters, whatever way Python wrote them: by position, by
+/// keyword, one by one (`x.view(2, -1)`), or not at all, the schema's default standing in.
+
+namespace fxpass {
+
+/// A view of one call. Valid while the graph is neither changed nor gone. Each query is O(schema length).
+class Call {
+ public:
+  constexpr Call(const Graph& graph, NodeId id) : graph_(&graph), id_(id), schema_(graph.schema(graph.op(id))) {}
+
+  [[nodiscard]] constexpr auto graph() const -> const Graph& { return *graph_; }
+  [[nodiscard]] constexpr auto id() const -> NodeId { return id_; }
+  [[nodiscard]] constexpr auto node() const -> const Node& { return graph_->node(id_); }
+  [[nodiscard]] constexpr auto op() const -> const Operator& { return graph_->op(id_); }
+  /// Empty if the operator is not known.
+  [[nodiscard]] constexpr auto schema() const -> ops::Schema { return schema_; }
+  /// "aten.add.Tensor"; of an unknown operator its target.
+  [[nodiscard]] constexpr auto name() const -> std::string_view {
+    return schema_.empty() ? graph_->target(id_) : schema_.name();
+  }
+
+  /// The argument given for parameter `name`, or none where the call leaves it at its default.
+  [[nodiscard]] constexpr auto given(std::string_view name) const -> std::optional<Argument> {
+    const auto arguments = graph_->arguments(id_);
+    for (const Argument& a : arguments)
+      if (a.is_keyword() && detail::keyword_names(graph_->text(a.keyword()), name) && !is_other_parameter(a, name))
+        return a;
+    const auto found = find_position(name);
+    if (!found || found->parameter.keyword_only) return std::nullopt;
+    if (found->position < arguments.size() && !arguments[found->position].is_keyword())
+      return arguments[found->position];
+    return std::nullopt;
+  }
+  /// The tensor given for `name`, or `no_node`.
+  [[nodiscard]] constexpr auto operand(std::string_view name) const -> NodeId {
+    const auto a = given(name);
+    return a && a->is_node() ? a->node() : no_node;
+  }
+  /// Whether something other than None stands for `name`.
+  [[nodiscard]] constexpr auto has(std::string_view name) const -> bool {
+    const auto a = given(name);
+    return a && !a->is_none();
+  }
+
+  /// An integer argument, or its default; none if it is None, symbolic or no integer.
+  [[nodiscard]] constexpr auto integer(std::string_view name) const -> std::optional<std::int64_t> {
+    if (const auto a = given(name)) {
+      if (a->is(ArgumentKind::integer)) return a->integer();
+      if (a->is(ArgumentKind::boolean)) return a->boolean() ? 1 : 0;
+      return std::nullopt;
+    }
+    return parse_integer(default_of(name));
+  }
+  [[nodiscard]] constexpr auto boolean(std::string_view name) const -> std::optional<bool> {
+    if (const auto a = given(name))
+      return a->is(ArgumentKind::boolean) ? std::optional(a->boolean()) : std::nullopt;
+    const std::string_view text = default_of(name);
+    return text == "True" ? std::optional(true) : text == "False" ? std::optional(false) : std::nullopt;
+  }
+  /// A float argument, integers included, or its default.
+  [[nodiscard]] constexpr auto real(std::string_view name) const -> std::optional<double> {
+    if (const auto a = given(name)) {
+      if (a->is(ArgumentKind::real)) return a->real();
+      if (a->is(ArgumentKind::integer)) return static_cast<double>(a->integer());
+      if (a->is(ArgumentKind::boolean)) return a->boolean() ? 1.0 : 0.0;
+      return std::nullopt;
+    }
+    return parse_real(default_of(name));
+  }
+  /// A string argument or its default, without quotes.
+  [[nodiscard]] constexpr auto string(std::string_view name) const -> std::optional<std::string_view> {
+    if (const auto a = given(name))
+      return a->is(ArgumentKind::string) ? std::optional(graph_->text(a->text())) : std::nullopt;
+    const std::string_view text = default_of(name);
+    if (text.size() < 2 || (text.front() != '"' && text.front() != '\'')) return std::nullopt;
+    return text.substr(1, text.size() - 2);
+  }
+  /// A dtype argument, or the one the spelling implies (`x.float()`).
+  [[nodiscard]] constexpr auto dtype(std::string_view name) const -> std::optional<DType> {
+    if (const auto a = given(name))
+      return a->is(ArgumentKind::dtype) ? std::optional(a->dtype()) : std::nullopt;
+    return op().has_implied_dtype ? std::optional(op().implied_dtype) : std::nullopt;
+  }
+  /// A list of integers, given as a list, as one number, or one by one; else its default. None if it is None or if a
+  /// member is no integer; members may be symbolic. A single number for a sized list is returned as one element.
+  [[nodiscard]] constexpr auto integers(std::string_view name) const -> std::optional<Pool<SymInt>> {
+    Pool<SymInt> list;
+    const auto a = given(name);
+    if (!a) {
+      const std::string_view text = default_of(name);
+      if (text.starts_with('[')) return parse_list(text);
+      if (const auto one = parse_integer(text)) {
+        list.push_back(*one);
+        return list;
+      }
+      return std::nullopt;
+    }
+    if (a->is_sequence()) {
+      for (const Argument& child : graph_->children(*a)) {
+        if (!child.is(ArgumentKind::integer) && !child.is(ArgumentKind::sym_int)) return std::nullopt;
+        list.push_back(child.sym_int());
+      }
+      return list;
+    }
+    if (!a->is(ArgumentKind::integer) && !a->is(ArgumentKind::sym_int)) return std::nullopt;
+    list.push_back(a->sym_int());
+    if (a->is_keyword()) return list;
+    const auto arguments = graph_->arguments(id_);
+    const auto found = find_position(name);
+    const bool sized = found && !found->parameter.type.empty() && found->parameter.type.find("[]") == std::string_view::npos;
+    if (!found || sized) return list;
+    for (std::size_t i = found->position + 1; i < arguments.size() && !arguments[i].is_keyword(); ++i) {
+      if (!arguments[i].is(ArgumentKind::integer) && !arguments[i].is(ArgumentKind::sym_int)) return std::nullopt;
+      list.push_back(arguments[i].sym_int());
+    }
+    return list;
+  }
+  /// The members of a list of tensors; none where it is no list.
+  [[nodiscard]] constexpr auto list(std::string_view name) const -> std::optional<std::span<const Argument>> {
+    const auto a = given(name);
+    return a && a->is_sequence() ? std::optional(graph_->children(*a)) : std::nullopt;
+  }
+
+ private:
+  /// `input` may stand for `self` or for `indices`: it means the one that the operator has.
+  [[nodiscard]] constexpr auto is_other_parameter(const Argument& a, std::string_view name) const -> bool {
+    const std::string_view keyword = graph_->text(a.keyword());
+    return keyword != name && schema_.find(keyword).has_value() && schema_.find(name).has_value();
+  }
+  [[nodiscard]] constexpr auto find_position(std::string_view name) const -> std::optional<ops::Schema::Found> {
+    const TextId parameters = op().parameters;
+    if (parameters == TextId{}) return schema_.find(name);
+    ops::ParameterReader reader(graph_->text(parameters));
+    std::uint32_t position = 0;
+    for (auto p = reader.next(); p; p = reader.next(), ++position)
+      if (p->name == name) return ops::Schema::Found{position, *p};
+    return std::nullopt;
+  }
+  [[nodiscard]] constexpr auto default_of(std::string_view name) const -> std::string_view {
+    if (const auto found = find_position(name); found && found->parameter.has_default)
+      return found->parameter.default_value;
+    // A parameter that Python's function does not have keeps ATen's default.
+    const auto found = schema_.find(name);
+    return found && found->parameter.has_default ? found->parameter.default_value : std::string_view();
+  }
+  [[nodiscard]] static constexpr auto parse_integer(std::string_view text) -> std::optional<std::int64_t> {
+    const bool negative = text.starts_with('-');
+    if (negative) text.remove_prefix(1);
+    if (text.empty()) return std::nullopt;
+    std::int64_t value = 0;
+    for (const char c : text) {
+      if (c < '0' || c > '9') return std::nullopt;
+      value = value * 10 + (c - '0');
+    }
+    return negative ? -value : value;
+  }
+  /// Defaults are short decimals such as 1, 0.01 and 1e-05; the few digits make this exact enough to be the nearest
+  /// double for all of them.
+  [[nodiscard]] static constexpr auto parse_real(std::string_view text) -> std::optional<double> {
+    const bool negative = text.starts_with('-');
+    if (negative) text.remove_prefix(1);
+    if (text.empty()) return std::nullopt;
+    double digits = 0;
+    std::int64_t scale = 0;
+    bool fraction = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const char c = text[i];
+      if (c == '.') {
+        fraction = true;
+      } else if (c == 'e') {
+        const std::size_t skip = text.substr(i + 1).starts_with('+') ? 2 : 1;
+        const auto exponent = parse_integer(text.substr(i + skip));
+        if (!exponent) return std::nullopt;
+        scale += *exponent;
+        break;
+      } else if (c >= '0' && c <= '9') {
+        digits = digits * 10 + (c - '0');
+        if (fraction) --scale;
+      } else {
+        return std::nullopt;
+      }
+    }
+    double power = 1;
+    for (std::int64_t i = 0; i < (scale < 0 ? -scale : scale); ++i) power *= 10;
+    const double value = scale < 0 ? digits / power : digits * power;
+    return negative ? -value : value;
+  }
+  [[nodiscard]] static constexpr auto parse_list(std::string_view text) -> std::optional<Pool<SymInt>> {
+    Pool<SymInt> list;
+    text = text.substr(1, text.size() - 2);
+    while (!text.empty()) {
+      const auto comma = text.find(',');
+      std::string_view item = text.substr(0, comma);
+      while (item.starts_with(' ')) item.remove_prefix(1);
+      const auto value = parse_integer(item);
+      if (!value) return std::nullopt;
+      list.push_back(*value);
+      if (comma == std::string_view::npos) break;
+      text.remove_prefix(comma + 1);
+    }
+    return list;
+  }
+
+  const Graph* graph_;
+  NodeId id_;
+  ops::Schema schema_;
+};
+
+/// The line of the model that a node stems from: the innermost frame of its stack trace, file and line. Empty where
+/// the trace has none. O(length of the trace).
+[[nodiscard]] constexpr auto model_line(const Graph& graph, NodeId id) -> SourcePlace {
+  const std::string_view trace = graph.text(graph.node(id).stack_trace);
+  SourcePlace place;
+  const auto file = trace.rfind("File \"");
+  if (file == std::string_view::npos) return place;
+  const auto name = file + 6;
+  const auto quote = trace.find('"', name);
+  const auto line = trace.find("line ", quote == std::string_view::npos ? name : quote);
+  if (quote == std::string_view::npos || line == std::string_view::npos) return place;
+  place.file = Text(trace.substr(name, quote - name));
+  for (std::size_t i = line + 5; i < trace.size() && trace[i] >= '0' && trace[i] <= '9'; ++i)
+    place.line = place.line * 10 + static_cast<std::uint32_t>(trace[i] - '0');
+  return place;
+}
+
+/// An error about node `id`, with its name and the line of the model.
+[[nodiscard]] constexpr auto error_at(const Graph& graph, NodeId id, DiagnosticCode code, Text message)
+    -> Diagnostic {
+  Diagnostic d = Diagnostic::error(code, std::move(message));
+  d.node = graph.name(id);
+  d.model = model_line(graph, id);
+  return d;
+}
+
+}  // namespace fxpass

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/graph/node.hpp>
+#include <fxpass/support/text.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// @file
+/// `Graph`: a PyTorch FX graph as a value.
+
+namespace fxpass {
+
+/// A PyTorch FX graph: nodes in program order, their arguments, metadata, and what its inputs and outputs are.
+///
+/// Regular: copies are independent and cost about a `memcpy`, `==` compares program and content, never pool indices.
+/// Usable in constant evaluation. Made by `GraphBuilder` or a reader, changed by `Editor` and by the setters below,
+/// checked by `verify(graph)`.
+///
+/// Invariants (`graph/verify.hpp` checks them): placeholders come first and correspond one to one to `inputs()`; one
+/// output node, the last, whose arguments correspond one to one to `outputs()`; a node's operands precede it; names
+/// are unique.
+class Graph {
+ public:
+  constexpr Graph() {
+    // Record 0 of each table means "none", so that a zeroed record refers to nothing.
+    texts_.push_back(Range{});
+    operators_.push_back(Operator{});
+    devices_.push_back(TextId{});
+  }
+
+  // Nodes ------------------------------------------------------------------------------------------------------------
+  [[nodiscard]] constexpr auto node_count() const -> std::uint32_t { return nodes_.size(); }
+  [[nodiscard]] constexpr auto nodes() const -> std::span<const Node> { return nodes_.view(); }
+  [[nodiscard]] constexpr auto node(NodeId id) const -> const Node& { return nodes_[id.index]; }
+  [[nodiscard]] constexpr auto mutable_node(NodeId id) -> Node& { return nodes_[id.index]; }
+  /// The output node. Needs a finished graph.
+  [[nodiscard]] constexpr auto output_node() const -> NodeId { return {nodes_.size() - 1}; }
+  [[nodiscard]] constexpr auto op(NodeId id) const -> const Operator& { return operators_[node(id).op.index]; }
+  [[nodiscard]] constexpr auto op(OpId id) const -> const Operator& { return operators_[id.index]; }
+  [[nodiscard]] constexpr auto operators() const -> std::span<const Operator> { return operators_.view(); }
+  /// The schema of the node's operator; empty if unknown. Valid while the graph is.
+  [[nodiscard]] constexpr auto schema(const Operator& o) const -> ops::Schema {
+    if (o.row != ops::no_row) return ops::schema(o.row);
+    return o.schema == TextId{} ? ops::Schema() : ops::Schema(text(o.schema));
+  }
+
+  // Texts ------------------------------------------------------------------------------------------------------------
+  /// Valid until the next text is added.
+  [[nodiscard]] constexpr auto text(TextId id) const -> std::string_view {
+    const Range r = texts_[id.index];
+    return {chars_.data() + r.begin, r.count};
+  }
+  [[nodiscard]] constexpr auto target(NodeId id) const -> std::string_view { return text(node(id).target); }
+  template <TextSink Sink>
+  constexpr void append_name(Sink& sink, Name n) const {
+    append_to(sink, text(n.base));
+    if (n.ordinal != 0) append_all(sink, '_', n.ordinal - 1);
+  }
+  /// The node's name: "add_3".
+  [[nodiscard]] constexpr auto name(NodeId id) const -> Text {
+    Text t;
+    append_name(t, node(id).name);
+    return t;
+  }
+  [[nodiscard]] constexpr auto device(DeviceId id) const -> std::string_view { return text(devices_[id.index]); }
+
+  // Arguments --------------------------------------------------------------------------------------------------------
+  [[nodiscard]] constexpr auto arguments(NodeId id) const -> std::span<const Argument> {
+    return arguments_.view(node(id).arguments);
+  }
+  [[nodiscard]] constexpr auto arguments_in(Range range) const -> std::span<const Argument> {
+    return arguments_.view(range);
+  }
+  /// Members of a list, tuple, dict, slice or complex argument.
+  [[nodiscard]] constexpr auto children(const Argument& a) const -> std::span<const Argument> {
+    return arguments_.view(a.children());
+  }
+  [[nodiscard]] constexpr auto expression(SymInt s) const -> std::string_view {
+    return text(expressions_[s.expression()]);
+  }
+  /// Calls `visit(NodeId)` for each operand of `a`, nested ones included, in order.
+  template <class F>
+  constexpr void for_each_operand(const Argument& a, F&& visit) const {
+    if (a.is_node()) {
+      visit(a.node());
+    } else if (a.is_group()) {
+      for (const Argument& child : children(a)) for_each_operand(child, visit);
+    }
+  }
+  /// Calls `visit(NodeId)` for each operand of node `id`, in order.
+  template <class F>
+  constexpr void for_each_operand(NodeId id, F&& visit) const {
+    for (const Argument& a : arguments(id)) for_each_operand(a, visit);
+  }
+
+  // Metadata ---------------------------------------------------------------------------------------------------------
+  /// Metadata of the node's values: one for a tensor, one a member for a tuple.
+  [[nodiscard]] constexpr auto values(NodeId id) const -> std::span<const TensorMeta> {
+    return metas_.view(node(id).values);
+  }
+  /// Metadata of the tensor that the node is; null if it is none or nothing is known of it.
+  [[nodiscard]] constexpr auto tensor(NodeId id) const -> const TensorMeta* {
+    const Node& n = node(id);
+    if (n.value_kind != ValueKind::tensor || n.values.empty()) return nullptr;
+    const TensorMeta& meta = metas_[n.values.begin];
+    return meta.known ? &meta : nullptr;
+  }
+  [[nodiscard]] constexpr auto meta(std::uint32_t index) const -> const TensorMeta& { return metas_[index]; }
+  [[nodiscard]] constexpr auto sizes(const TensorMeta& m) const -> std::span<const SymInt> {
+    return dims_.view(Range{m.dims, m.rank});
+  }
+  [[nodiscard]] constexpr auto strides(const TensorMeta& m) const -> std::span<const SymInt> {
+    return dims_.view(Range{m.dims + m.rank, m.rank});
+  }
+
+  // Inputs and outputs -----------------------------------------------------------------------------------------------
+  [[nodiscard]] constexpr auto inputs() const -> std::span<const InputSpec> { return inputs_.view(); }
+  [[nodiscard]] constexpr auto outputs() const -> std::span<const OutputSpec> { return outputs_.view(); }
+  /// How many outputs the program itself returns; they come first.
+  [[nodiscard]] constexpr auto original_output_count() const -> std::uint32_t {
+    std::uint32_t count = 0;
+    while (count < outputs_.size() && is_returned(outputs_[count].kind)) ++count;
+    return count;
+  }
+  /// Which input `id` is; `no_input` if it is none. O(1): placeholders come first.
+  [[nodiscard]] constexpr auto input_of(NodeId id) const -> std::uint32_t {
+    return id.index < inputs_.size() && inputs_[id.index].node == id ? id.index : no_input;
+  }
+
+  // Partitions and subgraphs -----------------------------------------------------------------------------------------
+  /// The replica groups of a collective; null where none are resolved.
+  [[nodiscard]] constexpr auto replica_groups(NodeId id) const -> const Partition* {
+    const std::uint32_t p = node(id).replica_groups;
+    return p == 0 ? nullptr : &partitions_[p - 1];
+  }
+  [[nodiscard]] constexpr auto ranks(const Partition& p) const -> std::span<const std::int64_t> {
+    return ranks_.view(p.ranks);
+  }
+  [[nodiscard]] constexpr auto subgraphs() const -> std::span<const Graph> { return subgraphs_; }
+  [[nodiscard]] constexpr auto mutable_subgraph(std::uint32_t index) -> Graph& { return subgraphs_[index]; }
+
+  // Growing the pools; each returns what a record stores. Amortised O(size of the argument). ----------------------------
+  constexpr auto add_text(std::string_view text) -> TextId {
+    if (text.empty()) return {};
+    return {texts_.push_back(chars_.append(std::span<const char>(text.data(), text.size())))};
+  }
+  constexpr auto add_device(std::string_view device) -> DeviceId {
+    for (std::uint32_t i = 0; i < devices_.size(); ++i)
+      if (text(devices_[i]) == device) return {i};
+    return {devices_.push_back(add_text(device))};
+  }
+  constexpr auto add_expression(std::string_view expression) -> SymInt {
+    return SymInt::expression(expressions_.push_back(add_text(expression)));
+  }
+  constexpr auto add_arguments(std::span<const Argument> arguments) -> Range { return arguments_.append(arguments); }
+  /// `a` with members of its own: a group belongs to one node, so that renumbering it once is right.
+  constexpr auto clone(const Argument& a) -> Argument {
+    if (!a.is_group()) return a;
+    Pool<Argument> members;
+    for (std::uint32_t i = 0; i < a.children().count; ++i) members.push_back(clone(children(a)[i]));
+    return Argument::group(a.kind(), add_arguments(members.view())).with_keyword(a.keyword());
+  }
+  constexpr auto add_meta(TensorMeta meta, std::span<const SymInt> sizes, std::span<const SymInt> strides) -> Range {
+    meta.known = true;
+    meta.rank = static_cast<std::uint32_t>(sizes.size());
+    meta.dims = dims_.append(sizes).begin;
+    dims_.append(strides);
+    return {metas_.push_back(meta), 1};
+  }
+  constexpr auto add_metas(std::span<const TensorMeta> metas) -> Range { return metas_.append(metas); }
+  constexpr auto add_operator(Operator o) -> OpId { return {operators_.push_back(o)}; }
+  constexpr auto add_partition(std::span<const std::int64_t> ranks, std::uint32_t group_size) -> std::uint32_t {
+    return partitions_.push_back({ranks_.append(ranks), group_size}) + 1;
+  }
+  constexpr auto add_subgraph(Graph graph) -> std::uint32_t {
+    subgraphs_.push_back(std::move(graph));
+    return static_cast<std::uint32_t>(subgraphs_.size() - 1);
+  }
+  /// Appends a node. Its place in program order is the end; `Editor` inserts elsewhere.
+  constexpr auto add_node(const Node& node) -> NodeId { return {nodes_.push_back(node)}; }
+  constexpr auto add_input(InputSpec spec) -> std::uint32_t { return inputs_.push_back(spec); }
+  constexpr auto add_output(OutputSpec spec) -> std::uint32_t { return outputs_.push_back(spec); }
+
+  // Changing records in place ----------------------------------------------------------------------------------------
+  [[nodiscard]] constexpr auto mutable_arguments(NodeId id) -> std::span<Argument> {
+    return arguments_.view(node(id).arguments);
+  }
+  [[nodiscard]] constexpr auto mutable_children(const Argument& a) -> std::span<Argument> {
+    return arguments_.view(a.children());
+  }
+  constexpr void set_arguments(NodeId id, std::span<const Argument> arguments) {
+    mutable_node(id).arguments = add_arguments(arguments);
+  }
+  [[nodiscard]] constexpr auto mutable_outputs() -> std::span<OutputSpec> {
+    return outputs_.view(Range{0, outputs_.size()});
+  }
+  [[nodiscard]] constexpr auto mutable_inputs() -> std::span<InputSpec> {
+    return inputs_.view(Range{0, inputs_.size()});
+  }
+  /// Replaces the node table by `nodes`, whose operands, and those of the specs, the caller has renumbered.
+  constexpr void replace_nodes(Pool<Node> nodes) { nodes_ = std::move(nodes); }
+
+  /// Equal programs: nodes in order, names, targets, arguments, metadata, specs. O(nodes + arguments + texts).
+  friend constexpr auto operator==(const Graph& a, const Graph& b) -> bool { return a.equals(b); }
+
+ private:
+  constexpr auto same(TextId mine, const Graph& b, TextId theirs) const -> bool { return text(mine) == b.text(theirs); }
+  constexpr auto same(SymInt mine, const Graph& b, SymInt theirs) const -> bool {
+    if (mine.is_symbolic() != theirs.is_symbolic()) return false;
+    return mine.is_symbolic() ? expression(mine) == b.expression(theirs) : mine.value() == theirs.value();
+  }
+  constexpr auto same(const Argument& mine, const Graph& b, const Argument& theirs) const -> bool {
+    if (mine.kind() != theirs.kind() || !same(mine.keyword(), b, theirs.keyword())) return false;
+    switch (mine.kind()) {
+      case ArgumentKind::string:
+      case ArgumentKind::operation: return same(mine.text(), b, theirs.text());
+      case ArgumentKind::device: return device(mine.device()) == b.device(theirs.device());
+      case ArgumentKind::sym_int: return same(mine.sym_int(), b, theirs.sym_int());
+      case ArgumentKind::subgraph: return subgraphs_[mine.subgraph()] == b.subgraphs_[theirs.subgraph()];
+      case ArgumentKind::list:
+      case ArgumentKind::tuple:
+      case ArgumentKind::dict:
+      case ArgumentKind::slice:
+      case ArgumentKind::complex: return same(children(mine), b, b.children(theirs));
+      default: return mine.bits() == theirs.bits();
+    }
+  }
+  constexpr auto same(std::span<const Argument> mine, const Graph& b, std::span<const Argument> theirs) const -> bool {
+    if (mine.size() != theirs.size()) return false;
+    for (std::size_t i = 0; i < mine.size(); ++i)
+      if (!same(mine[i], b, theirs[i])) return false;
+    return true;
+  }
+  constexpr auto same(const TensorMeta& mine, const Graph& b, const TensorMeta& theirs) const -> bool {
+    if (mine.known != theirs.known) return false;
+    if (!mine.known) return true;
+    if (mine.dtype != theirs.dtype || mine.layout != theirs.layout || mine.rank != theirs.rank ||
+        mine.requires_grad != theirs.requires_grad || device(mine.device) != b.device(theirs.device) ||
+        !same(mine.storage_offset, b, theirs.storage_offset))
+      return false;
+    for (std::uint32_t i = 0; i < 2 * mine.rank; ++i)
+      if (!same(dims_[mine.dims + i], b, b.dims_[theirs.dims + i])) return false;
+    return true;
+  }
+  constexpr auto same(const Partition* mine, const Graph& b, const Partition* theirs) const -> bool {
+    if (mine == nullptr || theirs == nullptr) return mine == theirs;
+    if (mine->group_size != theirs->group_size || mine->ranks.count != theirs->ranks.count) return false;
+    for (std::uint32_t i = 0; i < mine->ranks.count; ++i)
+      if (ranks_[mine->ranks.begin + i] != b.ranks_[theirs->ranks.begin + i]) return false;
+    return true;
+  }
+  constexpr auto same(NodeId id, const Graph& b) const -> bool {
+    const Node& mine = node(id);
+    const Node& theirs = b.node(id);
+    if (mine.kind != theirs.kind || mine.value_kind != theirs.value_kind || mine.name.ordinal != theirs.name.ordinal ||
+        !same(mine.name.base, b, theirs.name.base) || !same(mine.target, b, theirs.target) ||
+        op(id).row != b.op(id).row || !same(mine.stack_trace, b, theirs.stack_trace) ||
+        mine.values.count != theirs.values.count || !same(replica_groups(id), b, b.replica_groups(id)))
+      return false;
+    for (std::uint32_t i = 0; i < mine.values.count; ++i)
+      if (!same(metas_[mine.values.begin + i], b, b.metas_[theirs.values.begin + i])) return false;
+    return same(arguments(id), b, b.arguments(id));
+  }
+  constexpr auto equals(const Graph& b) const -> bool {
+    if (nodes_.size() != b.nodes_.size() || inputs_.size() != b.inputs_.size() || outputs_.size() != b.outputs_.size())
+      return false;
+    for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
+      const InputSpec& mine = inputs_[i];
+      const InputSpec& theirs = b.inputs_[i];
+      if (mine.kind != theirs.kind || mine.persistent != theirs.persistent || mine.node != theirs.node ||
+          mine.storage != theirs.storage || !same(mine.target, b, theirs.target) ||
+          !same(mine.constant, b, theirs.constant))
+        return false;
+    }
+    for (std::uint32_t i = 0; i < outputs_.size(); ++i)
+      if (outputs_[i].kind != b.outputs_[i].kind || outputs_[i].input != b.outputs_[i].input ||
+          !same(outputs_[i].target, b, b.outputs_[i].target))
+        return false;
+    for (std::uint32_t i = 0; i < nodes_.size(); ++i)
+      if (!same(NodeId{i}, b)) return false;
+    return true;
+  }
+
+  Pool<Node> nodes_;
+  Pool<Argument> arguments_;
+  Pool<TensorMeta> metas_;
+  Pool<SymInt> dims_;
+  Pool<char> chars_;
+  Pool<Range> texts_;
+  Pool<TextId> devices_;
+  Pool<TextId> expressions_;
+  Pool<Operator> operators_;
+  Pool<InputSpec> inputs_;
+  Pool<OutputSpec> outputs_;
+  Pool<std::int64_t> ranks_;
+  Pool<Partition> partitions_;
+  std::vector<Graph> subgraphs_;
+};
+
+}  // namespace fxpass

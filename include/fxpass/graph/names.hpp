@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/graph/resolve.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+/// @file
+/// The tables a graph is built and edited with: texts stored once, unique node names, operators resolved once. They
+/// live beside the graph, not in it, so that a finished graph carries no hash tables.
+
+namespace fxpass {
+
+namespace detail {
+[[nodiscard]] constexpr auto hash(std::string_view text) -> std::uint64_t {  // FNV-1a
+  std::uint64_t h = 14695981039346656037ULL;
+  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return h;
+}
+
+/// An open-addressing table of 32-bit ids, keyed by whatever the caller hashes and compares.
+class IdTable {
+ public:
+  static constexpr std::uint32_t absent = 0xffffffffU;
+
+  /// The id for which `equal(id)` holds among those hashed to `hash`, or `absent`. Expected O(1).
+  template <class Equal>
+  [[nodiscard]] constexpr auto find(std::uint64_t hash, Equal&& equal) const -> std::uint32_t {
+    if (slots_.empty()) return absent;
+    const std::uint32_t mask = slots_.size() - 1;
+    for (std::uint32_t i = static_cast<std::uint32_t>(hash) & mask;; i = (i + 1) & mask) {
+      const Slot& slot = slots_[i];
+      if (slot.id == absent) return absent;
+      if (slot.hash == static_cast<std::uint32_t>(hash >> 32U) && equal(slot.id)) return slot.id;
+    }
+  }
+  /// Adds an id that `find` did not find.
+  constexpr void insert(std::uint64_t hash, std::uint32_t id) {
+    if (used_ * 2 >= slots_.size()) grow();
+    place(hash, id);
+    ++used_;
+  }
+
+ private:
+  struct Slot {
+    std::uint32_t low = 0;  ///< low half of the hash, to place it again
+    std::uint32_t hash = 0;
+    std::uint32_t id = absent;
+  };
+  constexpr void place(std::uint64_t hash, std::uint32_t id) {
+    const std::uint32_t mask = slots_.size() - 1;
+    std::uint32_t i = static_cast<std::uint32_t>(hash) & mask;
+    while (slots_[i].id != absent) i = (i + 1) & mask;
+    slots_[i] = {static_cast<std::uint32_t>(hash), static_cast<std::uint32_t>(hash >> 32U), id};
+  }
+  constexpr void grow() {
+    Pool<Slot> old = static_cast<Pool<Slot>&&>(slots_);
+    slots_.resize(old.empty() ? 16 : old.size() * 2);
+    for (const Slot& slot : old)
+      if (slot.id != absent) place(std::uint64_t{slot.hash} << 32U | slot.low, slot.id);
+  }
+
+  Pool<Slot> slots_;
+  std::uint32_t used_ = 0;
+};
+}  // namespace detail
+
+/// Stores each text of a graph once.
+class TextInterner {
+ public:
+  constexpr auto intern(Graph& graph, std::string_view text) -> TextId {
+    if (text.empty()) return {};
+    const std::uint64_t hash = detail::hash(text);
+    const std::uint32_t found =
+        table_.find(hash, [&](std::uint32_t id) { return graph.text(TextId{id}) == text; });
+    if (found != detail::IdTable::absent) return {found};
+    const TextId id = graph.add_text(text);
+    table_.insert(hash, id.index);
+    return id;
+  }
+
+ private:
+  detail::IdTable table_;
+};
+
+/// Hands out names that no node of the graph has.
+class NameTable {
+ public:
+  constexpr NameTable() = default;
+  /// Knows the names of `graph`. O(nodes).
+  constexpr explicit NameTable(const Graph& graph) {
+    for (const Node& node : graph.nodes()) take(graph, node.name);
+  }
+
+  /// `name` itself if it is free, else the first of `name_1`, `name_2`, ... that is; reserved from now on.
+  constexpr auto unique(Graph& graph, TextInterner& texts, std::string_view name) -> Name {
+    Name n = split(graph, texts, name);
+    if (!is_taken(graph, n)) {
+      take(graph, n);
+      return n;
+    }
+    const std::uint32_t counter = counter_of(graph, n.base);
+    do {
+      n.ordinal = ++counters_[counter].last;
+    } while (is_taken(graph, n));
+    take(graph, n);
+    return n;
+  }
+
+ private:
+  struct Counter {
+    TextId base;
+    std::uint32_t last = 1;  ///< the ordinal given last; base_1 has ordinal 2
+  };
+
+  /// "add_3" is ("add", 3); "x_03" and "relu_" have no ordinal.
+  static constexpr auto split(Graph& graph, TextInterner& texts, std::string_view name) -> Name {
+    std::size_t digits = 0;
+    while (digits < name.size() && name[name.size() - 1 - digits] >= '0' && name[name.size() - 1 - digits] <= '9')
+      ++digits;
+    const bool counted = digits > 0 && digits < 9 && name.size() > digits + 1 &&
+                         name[name.size() - digits - 1] == '_' && (digits == 1 || name[name.size() - digits] != '0');
+    if (!counted) return {texts.intern(graph, name), 0};
+    std::uint32_t ordinal = 0;
+    for (const char c : name.substr(name.size() - digits)) ordinal = ordinal * 10 + static_cast<std::uint32_t>(c - '0');
+    return {texts.intern(graph, name.substr(0, name.size() - digits - 1)), ordinal + 1};
+  }
+  static constexpr auto hash(const Graph& graph, Name n) -> std::uint64_t {
+    return (detail::hash(graph.text(n.base)) ^ n.ordinal) * 1099511628211ULL;
+  }
+  [[nodiscard]] constexpr auto is_taken(const Graph& graph, Name n) const -> bool {
+    return taken_.find(hash(graph, n), [&](std::uint32_t id) {
+      return names_[id].ordinal == n.ordinal && graph.text(names_[id].base) == graph.text(n.base);
+    }) != detail::IdTable::absent;
+  }
+  constexpr void take(const Graph& graph, Name n) { taken_.insert(hash(graph, n), names_.push_back(n)); }
+  constexpr auto counter_of(const Graph& graph, TextId base) -> std::uint32_t {
+    const std::uint64_t h = detail::hash(graph.text(base));
+    const std::uint32_t found = counter_table_.find(
+        h, [&](std::uint32_t id) { return graph.text(counters_[id].base) == graph.text(base); });
+    if (found != detail::IdTable::absent) return found;
+    const std::uint32_t id = counters_.push_back({base, 1});
+    counter_table_.insert(h, id);
+    return id;
+  }
+
+  Pool<Name> names_;
+  Pool<Counter> counters_;
+  detail::IdTable taken_;
+  detail::IdTable counter_table_;
+};
+
+/// Resolves each spelling of an operator once and keeps one `Operator` record for each overload it means.
+class OperatorInterner {
+ public:
+  constexpr OperatorInterner() = default;
+  /// Knows the operators of `graph`. O(operators).
+  constexpr explicit OperatorInterner(const Graph& graph) {
+    for (std::uint32_t i = 1; i < graph.operators().size(); ++i) remember(graph, OpId{i});
+  }
+
+  /// Schema of a custom operator, by its target.
+  constexpr void declare(TextId target, TextId schema) { declared_.push_back({target, schema}); }
+
+  /// The record of the operator that `target(arguments)` means.
+  constexpr auto intern(Graph& graph, NodeKind kind, TextId target, std::span<const Argument> arguments) -> OpId {
+    const std::string_view spelling = graph.text(target);
+    const std::uint64_t h = hash(kind, spelling);
+    // A full name of an overload means the same whatever the arguments are; `out=` never occurs with one.
+    if (spelling.starts_with("torch.ops.")) {
+      const std::uint32_t known = find(graph, h, kind, spelling, nullptr);
+      if (known != detail::IdTable::absent) return {known};
+    }
+    const Resolution resolution = resolve(graph, kind, spelling, arguments);
+    const std::uint32_t known = find(graph, h, kind, spelling, &resolution);
+    if (known != detail::IdTable::absent) return {known};
+
+    Operator o;
+    o.kind = kind;
+    o.spelling = target;
+    o.row = resolution.row;
+    o.writes = resolution.known_to_write;
+    o.has_implied_dtype = resolution.implied_dtype.has_value();
+    o.implied_dtype = resolution.implied_dtype.value_or(DType::f32);
+    if (o.row == ops::no_row)
+      for (const Declared& d : declared_)
+        if (graph.text(d.target) == spelling) o.schema = d.schema;
+    if (o.row != ops::no_row || o.schema != TextId{}) {
+      const ops::Schema schema = graph.schema(o);
+      o.view = ops::view_rule(schema);
+      o.writes = ops::may_write(schema);
+    }
+    o.parameters = graph.add_text(resolution.parameters);
+    const OpId id = graph.add_operator(o);
+    remember(graph, id);
+    return id;
+  }
+
+ private:
+  struct Declared {
+    TextId target;
+    TextId schema;
+  };
+  static constexpr auto hash(NodeKind kind, std::string_view spelling) -> std::uint64_t {
+    return detail::hash(spelling) * 31 + static_cast<std::uint64_t>(kind);
+  }
+  [[nodiscard]] constexpr auto find(const Graph& graph, std::uint64_t h, NodeKind kind, std::string_view spelling,
+                                    const Resolution* resolution) const -> std::uint32_t {
+    return table_.find(h, [&](std::uint32_t id) {
+      const Operator& o = graph.op(OpId{id});
+      if (o.kind != kind || graph.text(o.spelling) != spelling) return false;
+      return resolution == nullptr || (o.row == resolution->row && (o.row != ops::no_row || o.schema != TextId{} ||
+                                                                    o.writes == resolution->known_to_write));
+    });
+  }
+  constexpr void remember(const Graph& graph, OpId id) {
+    const Operator& o = graph.op(id);
+    table_.insert(hash(o.kind, graph.text(o.spelling)), id.index);
+  }
+
+  detail::IdTable table_;
+  Pool<Declared> declared_;
+};
+
+}  // namespace fxpass

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/graph/graph.hpp>
+#include <fxpass/ops/mutations.hpp>
+#include <fxpass/ops/spelling.hpp>
+#include <fxpass/ops/views.hpp>
+
+#include <span>
+#include <string_view>
+
+/// @file
+/// Which ATen overload a call means: `x.add_(1)`, `torch.add(x, y)` and `operator.iadd(x, y)` name none. The choice
+/// follows PyTorch's argument parser: the first overload whose parameters take the arguments, numbers standing for
+/// tensors only where nothing else fits.
+
+namespace fxpass {
+
+/// What a call resolves to, before it is interned as an `Operator`.
+struct Resolution {
+  ops::CatalogRow row = ops::no_row;
+  std::string_view parameters;  ///< Python's order; empty: the schema's
+  std::optional<DType> implied_dtype = std::nullopt;
+  bool known_to_write = false;  ///< by name or keyword, where there is no schema
+};
+
+namespace detail {
+
+/// Whether argument `a` may stand where a parameter of type `type` is declared.
+class ArgumentMatcher {
+ public:
+  constexpr ArgumentMatcher(const Graph& graph, bool numbers_are_tensors)
+      : graph_(graph), numbers_are_tensors_(numbers_are_tensors) {}
+
+  [[nodiscard]] constexpr auto takes(std::string_view type, const Argument& a) const -> bool {
+    if (type == "Any") return true;
+    if (type.ends_with('?')) {
+      if (a.is_none()) return true;
+      type.remove_suffix(1);
+    }
+    if (type.ends_with(']')) return takes_list(type, a);
+    return takes_one(type, a);
+  }
+  /// Whether `a` is an element of the list type `type`, so that several may be given one by one: `x.view(2, -1)`.
+  [[nodiscard]] constexpr auto is_element(std::string_view type, const Argument& a) const -> bool {
+    if (type.ends_with('?')) type.remove_suffix(1);
+    return type.ends_with(']') && takes_one(type.substr(0, type.find('[')), a);
+  }
+
+ private:
+  [[nodiscard]] constexpr auto takes_list(std::string_view type, const Argument& a) const -> bool {
+    const auto open = type.rfind('[');
+    const std::string_view element = type.substr(0, open);
+    if (!a.is_sequence()) {
+      // A sized list such as int[2] takes a single value for all of its elements.
+      const bool is_sized = open + 2 < type.size();
+      return (is_sized && takes_one(element, a)) || (a.is_none() && !is_sized);
+    }
+    for (const Argument& child : graph_.children(a))
+      if (!takes(element, child)) return false;
+    return true;
+  }
+  [[nodiscard]] constexpr auto takes_one(std::string_view type, const Argument& a) const -> bool {
+    const bool is_scalar = type == "Scalar";
+    const bool is_tensor = type == "Tensor";
+    switch (a.kind()) {
+      case ArgumentKind::node:
+        switch (graph_.node(a.node()).value_kind) {
+          case ValueKind::sym_int: return type == "int" || type == "SymInt" || is_scalar;
+          case ValueKind::scalar: return type == "float" || type == "bool" || is_scalar;
+          default: return is_tensor;
+        }
+      case ArgumentKind::integer:
+      case ArgumentKind::sym_int:
+        return type == "int" || type == "SymInt" || type == "float" || is_scalar || (is_tensor && numbers_are_tensors_);
+      case ArgumentKind::real: return type == "float" || is_scalar || (is_tensor && numbers_are_tensors_);
+      case ArgumentKind::boolean: return type == "bool" || is_scalar || (is_tensor && numbers_are_tensors_);
+      case ArgumentKind::complex: return is_scalar || (is_tensor && numbers_are_tensors_);
+      case ArgumentKind::string: return type == "str" || type == "Device";
+      case ArgumentKind::dtype: return type == "ScalarType";
+      case ArgumentKind::device: return type == "Device";
+      case ArgumentKind::layout: return type == "Layout";
+      case ArgumentKind::memory_format: return type == "MemoryFormat";
+      default: return false;
+    }
+  }
+
+  const Graph& graph_;
+  bool numbers_are_tensors_;
+};
+
+/// Whether keyword `keyword` names parameter `parameter`, Python's own names included.
+[[nodiscard]] constexpr auto keyword_names(std::string_view keyword, std::string_view parameter) -> bool {
+  if (keyword == parameter) return true;
+  for (const ops::KeywordAlias& alias : ops::keyword_aliases)
+    if (alias.python == keyword && alias.aten == parameter) return true;
+  return false;
+}
+
+/// Whether `arguments` can be bound to the parameters: each argument finds a parameter that takes it, and each
+/// parameter without default gets one.
+[[nodiscard]] constexpr auto binds(const Graph& graph, ops::ParameterReader parameters,
+                                   std::span<const Argument> arguments, bool numbers_are_tensors) -> bool {
+  const ArgumentMatcher matcher(graph, numbers_are_tensors);
+  std::size_t positional = 0;
+  std::size_t bound = 0;
+  for (auto p = parameters.next(); p; p = parameters.next()) {
+    const bool has_positional =
+        !p->keyword_only && positional < arguments.size() && !arguments[positional].is_keyword();
+    if (has_positional) {
+      if (matcher.takes(p->type, arguments[positional])) {
+        ++positional;
+        ++bound;
+        continue;
+      }
+      // One by one, to the last positional argument.
+      if (!matcher.is_element(p->type, arguments[positional])) return false;
+      while (positional < arguments.size() && !arguments[positional].is_keyword() &&
+             matcher.is_element(p->type, arguments[positional])) {
+        ++positional;
+        ++bound;
+      }
+      continue;
+    }
+    bool given = false;
+    for (const Argument& a : arguments) {
+      if (!a.is_keyword() || !keyword_names(graph.text(a.keyword()), p->name)) continue;
+      if (!matcher.takes(p->type, a)) return false;
+      given = true;
+      ++bound;
+    }
+    if (!given && !p->has_default) return false;
+  }
+  return bound == arguments.size();
+}
+
+/// Whether the call says `inplace=True`, by keyword or position.
+[[nodiscard]] constexpr auto asks_for_inplace(const Graph& graph, std::string_view parameters,
+                                              std::span<const Argument> arguments) -> bool {
+  ops::ParameterReader reader(parameters);
+  std::size_t position = 0;
+  for (auto p = reader.next(); p; p = reader.next(), ++position) {
+    if (p->name != "inplace") continue;
+    if (position < arguments.size() && !arguments[position].is_keyword())
+      return arguments[position].is(ArgumentKind::boolean) && arguments[position].boolean();
+  }
+  for (const Argument& a : arguments)
+    if (a.is_keyword() && graph.text(a.keyword()) == "inplace")
+      return a.is(ArgumentKind::boolean) && a.boolean();
+  return false;
+}
+
+/// First overload of `set` that takes `arguments`, in Python's order where `parameters` is given.
+[[nodiscard]] constexpr auto choose_overload(const Graph& graph, ops::OverloadSet set, std::string_view parameters,
+                                             std::span<const Argument> arguments) -> ops::CatalogRow {
+  for (const bool numbers_are_tensors : {false, true}) {
+    for (ops::CatalogRow row = set.first; row < set.last; ++row) {
+      if (!parameters.empty()) {
+        if (binds(graph, ops::ParameterReader(parameters), arguments, numbers_are_tensors)) return row;
+      } else if (binds(graph, ops::schema(row).parameters(), arguments, numbers_are_tensors)) {
+        return row;
+      }
+    }
+  }
+  return ops::no_row;
+}
+
+}  // namespace detail
+
+/// The overload that a call of `target` with `arguments` means. O(overloads x schema length).
+[[nodiscard]] constexpr auto resolve(const Graph& graph, NodeKind kind, std::string_view target,
+                                     std::span<const Argument> arguments) -> Resolution {
+  Resolution result;
+  for (const Argument& a : arguments)
+    if (a.is_keyword() && a.is_node() && graph.text(a.keyword()) == "out") {
+      result.known_to_write = true;
+      return result;
+    }
+  ops::Operation operation;
+  Text base_text;  // keeps the composed name alive
+  if (kind == NodeKind::call_method) {
+    operation = ops::operation_of_method(target);
+    if (operation.base.empty()) {
+      append_all(base_text, "aten.", target);
+      operation.base = base_text;
+    }
+  } else {
+    operation = ops::operation_of_function(target);
+    if (operation.base.empty()) {
+      if (!ops::is_torch_function(target)) {
+        result.known_to_write = ops::name_says_write(target);
+        return result;
+      }
+      append_all(base_text, "aten.", ops::last_name(target));
+      operation.base = base_text;
+    }
+  }
+  result.parameters = operation.parameters;
+  result.implied_dtype = operation.dtype;
+  if (!operation.parameters.empty() && detail::asks_for_inplace(graph, operation.parameters, arguments)) {
+    base_text = text_of(operation.base, '_');
+    operation.base = base_text;
+  }
+  if (!operation.overload.empty()) {
+    const Text name = text_of(operation.base, '.', operation.overload);
+    result.row = ops::find_overload(name);
+  } else {
+    result.row = detail::choose_overload(graph, ops::find_overloads(operation.base), operation.parameters, arguments);
+  }
+  if (result.row == ops::no_row) result.known_to_write = ops::name_says_write(operation.base);
+  return result;
+}
+
+}  // namespace fxpass

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/ops/catalog.hpp>
+#include <fxpass/support/dtype.hpp>
+
+#include <optional>
+#include <string_view>
+
+/// @file
+/// How Python spells an operator: `torch.ops.aten.add.Tensor`, `torch.add`, `operator.iadd`, method `add_`. Everything
+/// after reading speaks of ATen's operator; this table is the one place where the spellings meet.
+
+namespace fxpass::ops {
+
+/// A spelling whose operator cannot be had by rule, or whose parameters stand in another order than ATen's.
+struct PythonSpelling {
+  std::string_view spelling;
+  std::string_view base;        ///< ATen operator without overload
+  std::string_view parameters;  ///< by ATen's names in Python's order; empty: as ATen
+  std::optional<DType> dtype = std::nullopt;  ///< what `x.float()` says without saying it
+};
+
+inline constexpr PythonSpelling python_functions[] = {
+    {"operator.add", "aten.add", ""},
+    {"operator.sub", "aten.sub", ""},
+    {"operator.mul", "aten.mul", ""},
+    {"operator.truediv", "aten.div", ""},
+    {"operator.floordiv", "aten.floor_divide", ""},
+    {"operator.mod", "aten.remainder", ""},
+    {"operator.pow", "aten.pow", ""},
+    {"operator.matmul", "aten.matmul", ""},
+    {"operator.neg", "aten.neg", ""},
+    {"operator.pos", "aten.positive", ""},
+    {"operator.abs", "aten.abs", ""},
+    {"operator.invert", "aten.bitwise_not", ""},
+    {"operator.and_", "aten.bitwise_and", ""},
+    {"operator.or_", "aten.bitwise_or", ""},
+    {"operator.xor", "aten.bitwise_xor", ""},
+    {"operator.lshift", "aten.__lshift__", ""},
+    {"operator.rshift", "aten.__rshift__", ""},
+    {"operator.eq", "aten.eq", ""},
+    {"operator.ne", "aten.ne", ""},
+    {"operator.lt", "aten.lt", ""},
+    {"operator.le", "aten.le", ""},
+    {"operator.gt", "aten.gt", ""},
+    {"operator.ge", "aten.ge", ""},
+    {"operator.iadd", "aten.add_", ""},
+    {"operator.isub", "aten.sub_", ""},
+    {"operator.imul", "aten.mul_", ""},
+    {"operator.itruediv", "aten.div_", ""},
+    {"operator.ifloordiv", "aten.floor_divide_", ""},
+    {"operator.imod", "aten.remainder_", ""},
+    {"operator.ipow", "aten.pow_", ""},
+    {"operator.iand", "aten.bitwise_and_", ""},
+    {"operator.ior", "aten.bitwise_or_", ""},
+    {"operator.ixor", "aten.bitwise_xor_", ""},
+    {"operator.ilshift", "aten.__ilshift__", ""},
+    {"operator.irshift", "aten.__irshift__", ""},
+    // Tensors have no __imatmul__: `x @= y` rebinds x to a new tensor.
+    {"operator.imatmul", "aten.matmul", ""},
+    {"torch.nn.functional.batch_norm", "aten.batch_norm",
+     "Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, "
+     "bool training=False, float momentum=0.1, float eps=1e-05"},
+    {"torch.nn.functional.instance_norm", "aten.instance_norm",
+     "Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, Tensor? bias=None, "
+     "bool use_input_stats=True, float momentum=0.1, float eps=1e-05"},
+    {"torch.nn.functional.softmax", "aten.softmax",
+     "Tensor self, int dim, int _stacklevel=3, ScalarType? dtype=None"},
+    {"torch.nn.functional.log_softmax", "aten.log_softmax",
+     "Tensor self, int dim, int _stacklevel=3, ScalarType? dtype=None"},
+    {"torch.nn.functional.embedding", "aten.embedding",
+     "Tensor indices, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, "
+     "bool scale_grad_by_freq=False, bool sparse=False"},
+    {"torch.nn.functional.dropout", "aten.dropout", "Tensor input, float p=0.5, bool train=True, bool inplace=False"},
+    {"torch.nn.functional.relu", "aten.relu", "Tensor self, bool inplace=False"},
+    {"torch.nn.functional.relu6", "aten.relu6", "Tensor self, bool inplace=False"},
+    {"torch.nn.functional.silu", "aten.silu", "Tensor self, bool inplace=False"},
+    {"torch.nn.functional.mish", "aten.mish", "Tensor self, bool inplace=False"},
+    {"torch.nn.functional.selu", "aten.selu", "Tensor self, bool inplace=False"},
+    {"torch.nn.functional.celu", "aten.celu", "Tensor self, Scalar alpha=1.0, bool inplace=False"},
+    {"torch.nn.functional.elu", "aten.elu", "Tensor self, Scalar alpha=1.0, bool inplace=False"},
+    {"torch.nn.functional.hardswish", "aten.hardswish", "Tensor self, bool inplace=False"},
+    {"torch.nn.functional.hardsigmoid", "aten.hardsigmoid", "Tensor self, bool inplace=False"},
+    {"torch.nn.functional.hardtanh", "aten.hardtanh",
+     "Tensor self, Scalar min_val=-1, Scalar max_val=1, bool inplace=False"},
+    {"torch.nn.functional.leaky_relu", "aten.leaky_relu",
+     "Tensor self, Scalar negative_slope=0.01, bool inplace=False"},
+};
+
+inline constexpr PythonSpelling python_methods[] = {
+    {"float", "aten.to", "Tensor self, *, MemoryFormat? memory_format=None", DType::f32},
+    {"double", "aten.to", "Tensor self, *, MemoryFormat? memory_format=None", DType::f64},
+    {"half", "aten.to", "Tensor self, *, MemoryFormat? memory_format=None", DType::f16},
+    {"bfloat16", "aten.to", "Tensor self, *, MemoryFormat? memory_format=None", DType::bf16},
+    {"bool", "aten.to", "Tensor self, *, MemoryFormat? memory_format=None", DType::boolean},
+    {"int", "aten.to", "Tensor self, *, MemoryFormat? memory_format=None", DType::i32},
+    {"long", "aten.to", "Tensor self, *, MemoryFormat? memory_format=None", DType::i64},
+    {"short", "aten.to", "Tensor self, *, MemoryFormat? memory_format=None", DType::i16},
+    {"char", "aten.to", "Tensor self, *, MemoryFormat? memory_format=None", DType::i8},
+    {"byte", "aten.to", "Tensor self, *, MemoryFormat? memory_format=None", DType::u8},
+};
+
+/// Keywords that Python's functions give to parameters ATen names otherwise.
+struct KeywordAlias {
+  std::string_view python;
+  std::string_view aten;
+};
+inline constexpr KeywordAlias keyword_aliases[] = {
+    {"input", "self"}, {"self", "input"}, {"input", "indices"}, {"training", "train"}, {"axis", "dim"},
+    {"shape", "size"}, {"sizes", "size"},
+};
+
+/// What a spelling says: the operator without overload, and where its parameters stand.
+struct Operation {
+  std::string_view base;        ///< "aten.add"; empty: unknown
+  std::string_view overload;    ///< "Tensor"; empty: to be resolved by the arguments
+  std::string_view parameters;  ///< Python's order; empty: as ATen
+  std::optional<DType> dtype = std::nullopt;
+};
+
+/// Takes a call_function target apart. The result's views point into `target` or into the tables.
+[[nodiscard]] constexpr auto operation_of_function(std::string_view target) -> Operation {
+  if (target.starts_with("torch.ops.")) {
+    std::string_view name = target.substr(10);
+    const auto first = name.find('.');
+    const auto last = name.rfind('.');
+    if (first == last) return {name, name.starts_with("higher_order.") ? "default" : "", ""};
+    return {name.substr(0, last), name.substr(last + 1), ""};
+  }
+  for (const PythonSpelling& s : python_functions)
+    if (s.spelling == target) return {s.base, "", s.parameters, s.dtype};
+  if (target.starts_with("operator.")) return {target, "", ""};
+  return {};
+}
+
+/// Whether Python's function `target` is ATen's operator of the same last name.
+[[nodiscard]] constexpr auto is_torch_function(std::string_view target) -> bool {
+  return target.starts_with("torch.") && !target.starts_with("torch.ops.");
+}
+/// "relu" of "torch.nn.functional.relu".
+[[nodiscard]] constexpr auto last_name(std::string_view target) -> std::string_view {
+  return target.substr(target.rfind('.') + 1);
+}
+
+/// Takes a call_method target apart: `float`, `__iadd__` and their like; anything else is ATen's by name.
+[[nodiscard]] constexpr auto operation_of_method(std::string_view method) -> Operation {
+  for (const PythonSpelling& s : python_methods)
+    if (s.spelling == method) return {s.base, "dtype", s.parameters, s.dtype};
+  if (method.size() > 4 && method.starts_with("__") && method.ends_with("__")) {
+    const std::string_view plain = method.substr(2, method.size() - 4);
+    for (const PythonSpelling& s : python_functions) {
+      std::string_view name = s.spelling;
+      if (!name.starts_with("operator.")) continue;
+      name.remove_prefix(9);
+      if (name == plain || (name.ends_with('_') && name.substr(0, name.size() - 1) == plain)) return {s.base, "", ""};
+    }
+  }
+  return {};
+}
+
+}  // namespace fxpass::ops

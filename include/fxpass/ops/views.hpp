@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/ops/catalog.hpp>
+
+#include <cstdint>
+#include <string_view>
+
+/// @file
+/// Which operators return a view of their first argument, and by which rule. Source: the alias annotations of
+/// PyTorch's schemas, plus the operators that return their argument itself without saying so (`dropout`, `contiguous`).
+
+namespace fxpass::ops {
+
+enum class ViewRule : std::uint8_t {
+  none,         ///< a fresh tensor
+  identity,     ///< the same elements in the same shape: detach, alias, ...
+  select,
+  slice,
+  narrow,
+  reshape,      ///< a view, or an error: view, view_as, ...
+  flatten,      ///< a view where strides allow it, else a copy
+  maybe_reshape,  ///< reshape, reshape_as: a view where strides allow it, else a copy
+  transpose,
+  permute,
+  matrix_transpose,  ///< t
+  unsqueeze,
+  squeeze,
+  expand,
+  getitem,      ///< operator.getitem on a tensor
+  maybe_cast,   ///< to.*: the argument itself unless dtype, device, layout or `copy` ask for more
+  maybe_contiguous,  ///< contiguous: the argument itself if it is
+  maybe_dropout,     ///< dropout: the argument itself outside training
+  opaque,       ///< a view that fxpass cannot invert; writes near it are refused
+};
+
+struct ViewOperator {
+  std::string_view base;
+  ViewRule rule;
+};
+
+inline constexpr ViewOperator view_operators[] = {
+    {"aten.alias", ViewRule::identity},
+    {"aten.contiguous", ViewRule::maybe_contiguous},
+    {"aten.detach", ViewRule::identity},
+    {"aten.detach_", ViewRule::identity},
+    {"aten.dropout", ViewRule::maybe_dropout},
+    {"aten.expand", ViewRule::expand},
+    {"aten.expand_as", ViewRule::expand},
+    {"aten.feature_dropout", ViewRule::maybe_dropout},
+    {"aten.flatten", ViewRule::flatten},
+    {"aten.lift_fresh", ViewRule::identity},
+    {"aten.narrow", ViewRule::narrow},
+    {"aten.permute", ViewRule::permute},
+    {"aten.positive", ViewRule::identity},
+    {"aten.requires_grad_", ViewRule::identity},
+    {"aten.reshape", ViewRule::maybe_reshape},
+    {"aten.reshape_as", ViewRule::maybe_reshape},
+    {"aten.resolve_conj", ViewRule::identity},
+    {"aten.resolve_neg", ViewRule::identity},
+    {"aten.select", ViewRule::select},
+    {"aten.slice", ViewRule::slice},
+    {"aten.squeeze", ViewRule::squeeze},
+    {"aten.swapaxes", ViewRule::transpose},
+    {"aten.swapdims", ViewRule::transpose},
+    {"aten.t", ViewRule::matrix_transpose},
+    {"aten.to", ViewRule::maybe_cast},
+    {"aten.transpose", ViewRule::transpose},
+    {"aten.unsqueeze", ViewRule::unsqueeze},
+    {"aten.view", ViewRule::reshape},
+    {"aten.view_as", ViewRule::reshape},
+    {"operator.getitem", ViewRule::getitem},
+};
+
+/// The rule of an operator overload. O(number of view operators): asked once for each operator of a graph.
+[[nodiscard]] constexpr auto view_rule(const Schema& schema) -> ViewRule {
+  // view.dtype reinterprets bytes: a view, but not one of shapes.
+  if (schema.name() == "aten.view.dtype") return ViewRule::opaque;
+  for (const ViewOperator& v : view_operators)
+    if (v.base == schema.base()) return v.rule;
+  return schema.returns_alias() && !schema.writes() ? ViewRule::opaque : ViewRule::none;
+}
+
+}  // namespace fxpass::ops

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fxpass/graph/resolve.hpp>
+#include <fxpass/support/diagnostic.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -4,8 +4,8 @@
 #include <fxpass/graph/names.hpp>
 #include <fxpass/graph/resolve.hpp>
 
+#include <cstdint>
 #include <initializer_list>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -83,7 +83,7 @@ class GraphBuilder {
   }
   /// A list, tuple, dict (key, value, key, value, ...), slice or complex number.
   constexpr auto group(ArgumentKind kind, std::span<const Argument> items) -> Argument {
-    return Argument::group(kind, graph_.add_arguments(items));
+    return Argument::group(kind, adopt(items));
   }
   constexpr auto group(ArgumentKind kind, std::initializer_list<Argument> items) -> Argument {
     return group(kind, std::span<const Argument>(items.begin(), items.size()));
@@ -184,20 +184,29 @@ class GraphBuilder {
     node.target = text(target);
     node.name = names_.unique(graph_, texts_, name);
     node.stack_trace = stack_trace_;
-    node.arguments = graph_.add_arguments(arguments);
+    node.arguments = adopt(arguments);
     return node;
   }
   constexpr auto output_with_specs(std::span<const Argument> values) -> NodeId {
     has_output_ = true;
     return graph_.add_node(make(NodeKind::output, "output", "output", {}, values));
   }
-  /// FX names a node after its operator: `add` for `torch.ops.aten.add.Tensor`.
-  [[nodiscard]] static constexpr auto default_name(std::string_view target) -> std::string_view {
-    if (target.starts_with("torch.ops.")) {
-      const auto operation = ops::operation_of_function(target);
-      return ops::last_name(operation.base);
+  /// `arguments` as a node or group may hold them: a group has one owner, so that editing one node cannot change
+  /// another; a group that has an owner already is copied. Groups are made in pool order, so one watermark tells.
+  constexpr auto adopt(std::span<const Argument> arguments) -> Range {
+    bool has_groups = false;
+    for (const Argument& a : arguments) has_groups |= a.is_group();
+    if (!has_groups) return graph_.add_arguments(arguments);
+    Pool<Argument> own;
+    own.append(arguments);
+    for (Argument& a : own) {
+      if (!a.is_group() || a.children().empty()) continue;
+      if (a.children().begin < unowned_)
+        a = graph_.clone(a);
+      else
+        unowned_ = a.children().end();
     }
-    return ops::last_name(target);
+    return graph_.add_arguments(own.view());
   }
 
   Graph graph_;
@@ -205,6 +214,7 @@ class GraphBuilder {
   NameTable names_;
   OperatorInterner operators_;
   TextId stack_trace_;
+  std::uint32_t unowned_ = 0;  ///< groups whose members begin here or later have no owner yet
   bool has_output_ = false;
 };
 

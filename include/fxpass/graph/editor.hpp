@@ -49,13 +49,14 @@ class Editor {
     node.value_kind = value.kind;
     node.values = value.values;
     node.target = texts_.intern(*graph_, target);
+    // Copied first: `arguments` may lie in the pool that cloning makes grow.
     Pool<Argument> own;
-    for (const Argument& a : arguments) own.push_back(graph_->clone(a));
+    own.append(arguments);
+    for (Argument& a : own) a = graph_->clone(a);
     node.arguments = graph_->add_arguments(own.view());
     node.stack_trace = graph_->node(position).stack_trace;
     node.op = operators_.intern(*graph_, node.kind, node.target, graph_->arguments_in(node.arguments));
-    if (name.empty()) name = ops::last_name(ops::operation_of_function(target).base);
-    node.name = unique_name(name);
+    node.name = unique_name(name.empty() ? default_name(graph_->text(node.target)) : name);
     positions_.push_back(position);
     if (positions_.size() > 1 && position < positions_[positions_.size() - 2]) sorted_ = false;
     return graph_->add_node(node);
@@ -67,10 +68,15 @@ class Editor {
   }
 
   /// Lets users of `of` in the graph as it was use `by` instead, from `commit` on; `by` itself may use `of`. The last
-  /// word on a node holds; chains are followed.
+  /// word on a node holds; chains are followed, and one that would come back to `of` ends at it. O(length of the chain).
   constexpr void replace_uses(NodeId of, NodeId by) {
     ensure_tables();
-    replacements_[of.index] = by;
+    replacements_[of.index] = by == of ? no_node : by;
+    for (NodeId id = by; id != of && replacements_[id.index] != no_node; id = replacements_[id.index])
+      if (replacements_[id.index] == of) {
+        replacements_[id.index] = no_node;
+        break;
+      }
   }
   /// Removes a node that nothing uses any more at `commit`. Erasing twice is erasing once.
   constexpr void erase(NodeId id) {
@@ -137,10 +143,16 @@ class Editor {
     }
     positions_ = std::move(positions);
   }
-  /// What users of `id` use instead. A replacement may itself be replaced, but not by what it stands for.
-  [[nodiscard]] constexpr auto resolved(NodeId id) const -> NodeId {
-    while (replacements_[id.index] != no_node) id = replacements_[id.index];
-    return id;
+  /// What users of `id` use instead. Shortens the chain it walked, so that all users together cost O(nodes).
+  constexpr auto resolved(NodeId id) -> NodeId {
+    NodeId last = id;
+    while (replacements_[last.index] != no_node) last = replacements_[last.index];
+    while (id != last) {
+      const NodeId next = replacements_[id.index];
+      replacements_[id.index] = last;
+      id = next;
+    }
+    return last;
   }
   constexpr void remap(const Pool<NodeId>& map) {
     for (std::uint32_t i = 0; i < graph_->node_count(); ++i)

@@ -141,8 +141,26 @@ class Graph {
   [[nodiscard]] constexpr auto ranks(const Partition& p) const -> std::span<const std::int64_t> {
     return ranks_.view(p.ranks);
   }
+  [[nodiscard]] constexpr auto partitions() const -> std::span<const Partition> { return partitions_.view(); }
   [[nodiscard]] constexpr auto subgraphs() const -> std::span<const Graph> { return subgraphs_; }
   [[nodiscard]] constexpr auto mutable_subgraph(std::uint32_t index) -> Graph& { return subgraphs_[index]; }
+
+  // Whether a record refers to something that this graph has. The readings above need it; `verify` asks for it. -----------
+  [[nodiscard]] constexpr auto holds(NodeId id) const -> bool { return id.index < nodes_.size(); }
+  [[nodiscard]] constexpr auto holds(TextId id) const -> bool { return id.index < texts_.size(); }
+  [[nodiscard]] constexpr auto holds(DeviceId id) const -> bool { return id.index < devices_.size(); }
+  [[nodiscard]] constexpr auto holds(OpId id) const -> bool { return id.index < operators_.size(); }
+  [[nodiscard]] constexpr auto holds(SymInt s) const -> bool {
+    return !s.is_symbolic() || s.expression() < expressions_.size();
+  }
+  [[nodiscard]] constexpr auto holds_arguments(Range r) const -> bool { return within(r, arguments_.size()); }
+  [[nodiscard]] constexpr auto holds_values(Range r) const -> bool { return within(r, metas_.size()); }
+  [[nodiscard]] constexpr auto holds_dims(const TensorMeta& m) const -> bool {
+    return m.rank <= dims_.size() / 2 && within(Range{m.dims, 2 * m.rank}, dims_.size());
+  }
+  [[nodiscard]] constexpr auto holds_ranks(const Partition& p) const -> bool { return within(p.ranks, ranks_.size()); }
+  /// Records in the pool of arguments, those that nothing refers to any more included.
+  [[nodiscard]] constexpr auto argument_count() const -> std::uint32_t { return arguments_.size(); }
 
   // Growing the pools; each returns what a record stores. Amortised O(size of the argument). ----------------------------
   constexpr auto add_text(std::string_view text) -> TextId {
@@ -209,6 +227,9 @@ class Graph {
   friend constexpr auto operator==(const Graph& a, const Graph& b) -> bool { return a.equals(b); }
 
  private:
+  [[nodiscard]] static constexpr auto within(Range r, std::uint32_t size) -> bool {
+    return r.begin <= size && r.count <= size - r.begin;
+  }
   constexpr auto same(TextId mine, const Graph& b, TextId theirs) const -> bool { return text(mine) == b.text(theirs); }
   constexpr auto same(SymInt mine, const Graph& b, SymInt theirs) const -> bool {
     if (mine.is_symbolic() != theirs.is_symbolic()) return false;
@@ -259,8 +280,9 @@ class Graph {
     const Node& theirs = b.node(id);
     if (mine.kind != theirs.kind || mine.value_kind != theirs.value_kind || mine.name.ordinal != theirs.name.ordinal ||
         !same(mine.name.base, b, theirs.name.base) || !same(mine.target, b, theirs.target) ||
-        op(id).row != b.op(id).row || !same(mine.stack_trace, b, theirs.stack_trace) ||
-        mine.values.count != theirs.values.count || !same(replica_groups(id), b, b.replica_groups(id)))
+        op(id).row != b.op(id).row || !same(op(id).schema, b, b.op(id).schema) ||
+        !same(mine.stack_trace, b, theirs.stack_trace) || mine.values.count != theirs.values.count ||
+        !same(replica_groups(id), b, b.replica_groups(id)))
       return false;
     for (std::uint32_t i = 0; i < mine.values.count; ++i)
       if (!same(metas_[mine.values.begin + i], b, b.metas_[theirs.values.begin + i])) return false;

@@ -3,7 +3,9 @@
 
 #include <fxpass/graph/resolve.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string_view>
 
@@ -67,6 +69,31 @@ class IdTable {
 };
 }  // namespace detail
 
+/// Names that `torch.fx` gives to no node, because the Python code of a graph needs them otherwise: keywords, builtins,
+/// and what that code imports. Sorted.
+inline constexpr std::string_view reserved_names[] = {
+    "Ellipsis", "False", "None", "NoneType", "NotImplemented", "True", "abs", "aiter", "all", "and", "anext",
+    "any", "as", "ascii", "assert", "async", "await", "bin", "bool", "break", "breakpoint", "bytearray",
+    "bytes", "callable", "chr", "class", "classmethod", "compile", "complex", "continue", "copyright",
+    "credits", "def", "del", "delattr", "device", "dict", "dir", "divmod", "elif", "else", "enumerate", "eval",
+    "except", "exec", "exit", "filter", "finally", "float", "for", "format", "from", "frozenset", "fx_pytree",
+    "getattr", "global", "globals", "hasattr", "hash", "help", "hex", "id", "if", "import", "in", "inf",
+    "input", "int", "is", "isinstance", "issubclass", "iter", "lambda", "len", "license", "list", "locals",
+    "map", "math", "max", "memoryview", "min", "nan", "next", "nonlocal", "not", "object", "oct", "open",
+    "operator", "or", "ord", "pass", "pow", "print", "property", "pytree", "quit", "raise", "range", "repr",
+    "return", "reversed", "round", "set", "setattr", "slice", "sorted", "staticmethod", "str", "sum", "super",
+    "torch", "try", "tuple", "type", "vars", "while", "with", "yield", "zip",
+};
+/// O(log names).
+[[nodiscard]] constexpr auto is_reserved_name(std::string_view name) -> bool {
+  return std::binary_search(std::begin(reserved_names), std::end(reserved_names), name);
+}
+
+/// The name that FX gives to a call of `target` before it makes it unique: `add` for `torch.ops.aten.add.Tensor`.
+[[nodiscard]] constexpr auto default_name(std::string_view target) -> std::string_view {
+  return ops::last_name(target.starts_with("torch.ops.") ? ops::operation_of_function(target).base : target);
+}
+
 /// Stores each text of a graph once.
 class TextInterner {
  public:
@@ -94,10 +121,11 @@ class NameTable {
     for (const Node& node : graph.nodes()) take(graph, node.name);
   }
 
-  /// `name` itself if it is free, else the first of `name_1`, `name_2`, ... that is; reserved from now on.
+  /// `name` itself if it is free and not reserved for Python, else the first of `name_1`, `name_2`, ... that is; taken
+  /// from now on.
   constexpr auto unique(Graph& graph, TextInterner& texts, std::string_view name) -> Name {
     Name n = split(graph, texts, name);
-    if (!is_taken(graph, n)) {
+    if (!is_taken(graph, n) && (n.ordinal != 0 || !is_reserved_name(graph.text(n.base)))) {
       take(graph, n);
       return n;
     }
@@ -168,8 +196,8 @@ class OperatorInterner {
   constexpr auto intern(Graph& graph, NodeKind kind, TextId target, std::span<const Argument> arguments) -> OpId {
     const std::string_view spelling = graph.text(target);
     const std::uint64_t h = hash(kind, spelling);
-    // A full name of an overload means the same whatever the arguments are; `out=` never occurs with one.
-    if (spelling.starts_with("torch.ops.")) {
+    // A full name of an overload means the same whatever the arguments are; a packet, `torch.ops.aten.add`, does not.
+    if (spelling.starts_with("torch.ops.") && !ops::operation_of_function(spelling).overload.empty()) {
       const std::uint32_t known = find(graph, h, kind, spelling, nullptr);
       if (known != detail::IdTable::absent) return {known};
     }

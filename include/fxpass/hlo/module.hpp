@@ -258,6 +258,13 @@ struct ScatterDims {
 };
 
 namespace detail {
+/// The bits of one element of a literal. Needs at most eight.
+[[nodiscard]] constexpr auto little_endian(std::string_view bytes) -> std::uint64_t {
+  std::uint64_t bits = 0;
+  for (std::size_t n = bytes.size(); n-- > 0;) bits = (bits << 8) | static_cast<std::uint8_t>(bytes[n]);
+  return bits;
+}
+
 /// Numbers a dimension in the attributes `window`, `slice`, `padding`.
 inline constexpr std::size_t window_numbers = 7, slice_numbers = 3, padding_numbers = 3;
 

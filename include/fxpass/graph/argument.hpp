@@ -8,6 +8,7 @@
 #include <compare>
 #include <concepts>
 #include <cstdint>
+#include <string_view>
 
 /// @file
 /// The records a node is made of: identifiers, and `Argument`, one argument of a call. Texts and nested arguments live
@@ -65,6 +66,18 @@ class SymInt {
 /// `torch.layout` and `torch.memory_format`, by the numbers of the export schema.
 enum class Layout : std::uint8_t { unknown, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc, mkldnn, strided };
 enum class MemoryFormat : std::uint8_t { unknown, contiguous_format, channels_last, channels_last_3d, preserve_format };
+
+/// PyTorch's name without "torch."; empty for `unknown`.
+[[nodiscard]] constexpr auto to_string(Layout layout) -> std::string_view {
+  constexpr std::string_view names[] = {"",           "sparse_coo", "sparse_csr", "sparse_csc",
+                                        "sparse_bsr", "sparse_bsc", "_mkldnn",    "strided"};
+  return names[static_cast<std::size_t>(layout)];
+}
+[[nodiscard]] constexpr auto to_string(MemoryFormat format) -> std::string_view {
+  constexpr std::string_view names[] = {"", "contiguous_format", "channels_last", "channels_last_3d",
+                                        "preserve_format"};
+  return names[static_cast<std::size_t>(format)];
+}
 
 enum class ArgumentKind : std::uint8_t {
   none,

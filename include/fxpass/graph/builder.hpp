@@ -104,8 +104,9 @@ class GraphBuilder {
     graph_.add_input(spec);
     return spec.node;
   }
-  constexpr auto get_attr(std::string_view path, ValueSpec value) -> NodeId {
-    return graph_.add_node(make(NodeKind::get_attr, ops::last_name(path), path, value, {}));
+  /// An attribute of the module; the name is the last part of its path unless given.
+  constexpr auto get_attr(std::string_view path, ValueSpec value, std::string_view name = {}) -> NodeId {
+    return graph_.add_node(make(NodeKind::get_attr, name.empty() ? ops::last_name(path) : name, path, value, {}));
   }
   /// `target(*args, **kwargs)`; the name is the operator's unless given.
   constexpr auto call_function(std::string_view target, std::span<const Argument> arguments, ValueSpec value = {},

@@ -217,10 +217,8 @@ class Call {
   ops::Schema schema_;
 };
 
-/// The line of the model that a node stems from: the innermost frame of its stack trace, file and line. Empty where
-/// the trace has none. O(length of the trace).
-[[nodiscard]] constexpr auto model_line(const Graph& graph, NodeId id) -> SourcePlace {
-  const std::string_view trace = graph.text(graph.node(id).stack_trace);
+/// The innermost frame of a Python stack trace, file and line. Empty where the trace has none. O(length of the trace).
+[[nodiscard]] constexpr auto innermost_frame(std::string_view trace) -> SourcePlace {
   SourcePlace place;
   const auto file = trace.rfind("File \"");
   if (file == std::string_view::npos) return place;
@@ -232,6 +230,11 @@ class Call {
   for (std::size_t i = line + 5; i < trace.size() && trace[i] >= '0' && trace[i] <= '9'; ++i)
     place.line = place.line * 10 + static_cast<std::uint32_t>(trace[i] - '0');
   return place;
+}
+
+/// The line of the model that a node stems from. O(length of its stack trace).
+[[nodiscard]] constexpr auto model_line(const Graph& graph, NodeId id) -> SourcePlace {
+  return innermost_frame(graph.text(graph.node(id).stack_trace));
 }
 
 /// An error about node `id`, with its name and the line of the model.

@@ -17,6 +17,8 @@ namespace fxpass::ops {
 inline constexpr const char* python_schemas[] = {
     ("higher_order.nki_kernel_wrapper.default(*, int kernel_idx, Any grid, str backend_config, "
      "Any operand_output_aliases, Any args, Any arg_names, int constant_args_key) -> Any"),
+    ("higher_order.nki_kernel_wrapper_functional.default(*, int kernel_idx, Any grid, str backend_config, "
+     "Any operand_output_aliases, Any args, Any arg_names, int constant_args_key) -> Any"),
     "operator.getitem.default(Any self, Any index) -> Any",
     "operator.setitem.default(Tensor(a!) self, Any index, Any value) -> ()",
 };

@@ -3,6 +3,8 @@
 
 #include <fxpass/ops/catalog.hpp>
 
+#include <cstdint>
+#include <iterator>
 #include <string_view>
 
 /// @file
@@ -10,6 +12,138 @@
 /// without saying so, and the rule for operators whose schema nobody gave.
 
 namespace fxpass::ops {
+
+/// How a write is carried out without writing.
+enum class WriteRule : std::uint8_t {
+  unknown,     ///< fxpass cannot carry it out: refused
+  nothing,     ///< touches no element: `requires_grad_`, `detach_`
+  promoting,   ///< the functional twin, in the dtype its operands promote to
+  floating,    ///< the functional twin, whose result is floating even for integers
+  comparing,   ///< the functional twin, whose result is bool
+  same_dtype,  ///< the functional twin, whose result has the dtype of self
+  copy,        ///< copy_(self, src)
+  fill,        ///< fill_(self, value)
+  zero,        ///< zero_(self)
+  setitem,     ///< self[index] = value
+  batch_norm,  ///< running statistics in training mode
+  kernel,      ///< operands that a kernel declares as aliases of its results
+};
+
+struct WritingOperator {
+  std::string_view base;
+  WriteRule rule;
+};
+
+inline constexpr WritingOperator writing_operators[] = {
+    {"_c10d_functional.all_reduce_", WriteRule::same_dtype},
+    {"_c10d_functional.broadcast_", WriteRule::same_dtype},
+    {"aten.__iand__", WriteRule::promoting},
+    {"aten.__ilshift__", WriteRule::promoting},
+    {"aten.__ior__", WriteRule::promoting},
+    {"aten.__irshift__", WriteRule::promoting},
+    {"aten.__ixor__", WriteRule::promoting},
+    {"aten.abs_", WriteRule::same_dtype},
+    {"aten.acos_", WriteRule::floating},
+    {"aten.add_", WriteRule::promoting},
+    {"aten.addcdiv_", WriteRule::promoting},
+    {"aten.addcmul_", WriteRule::promoting},
+    {"aten.asin_", WriteRule::floating},
+    {"aten.atan_", WriteRule::floating},
+    {"aten.batch_norm", WriteRule::batch_norm},
+    {"aten.bitwise_and_", WriteRule::promoting},
+    {"aten.bitwise_not_", WriteRule::same_dtype},
+    {"aten.bitwise_or_", WriteRule::promoting},
+    {"aten.bitwise_xor_", WriteRule::promoting},
+    {"aten.ceil_", WriteRule::same_dtype},
+    {"aten.clamp_", WriteRule::promoting},
+    {"aten.clamp_max_", WriteRule::promoting},
+    {"aten.clamp_min_", WriteRule::promoting},
+    {"aten.copy_", WriteRule::copy},
+    {"aten.cos_", WriteRule::floating},
+    {"aten.cosh_", WriteRule::floating},
+    {"aten.detach_", WriteRule::nothing},
+    {"aten.div_", WriteRule::floating},
+    {"aten.elu_", WriteRule::same_dtype},
+    {"aten.eq_", WriteRule::comparing},
+    {"aten.erf_", WriteRule::floating},
+    {"aten.exp_", WriteRule::floating},
+    {"aten.expm1_", WriteRule::floating},
+    {"aten.fill_", WriteRule::fill},
+    {"aten.floor_", WriteRule::same_dtype},
+    {"aten.floor_divide_", WriteRule::promoting},
+    {"aten.fmod_", WriteRule::promoting},
+    {"aten.ge_", WriteRule::comparing},
+    {"aten.gelu_", WriteRule::same_dtype},
+    {"aten.gt_", WriteRule::comparing},
+    {"aten.hardsigmoid_", WriteRule::same_dtype},
+    {"aten.hardswish_", WriteRule::same_dtype},
+    {"aten.hardtanh_", WriteRule::same_dtype},
+    {"aten.index_add_", WriteRule::same_dtype},
+    {"aten.index_copy_", WriteRule::same_dtype},
+    {"aten.index_fill_", WriteRule::same_dtype},
+    {"aten.index_put_", WriteRule::same_dtype},
+    {"aten.le_", WriteRule::comparing},
+    {"aten.leaky_relu_", WriteRule::same_dtype},
+    {"aten.lerp_", WriteRule::same_dtype},
+    {"aten.log1p_", WriteRule::floating},
+    {"aten.log_", WriteRule::floating},
+    {"aten.logical_and_", WriteRule::comparing},
+    {"aten.logical_not_", WriteRule::comparing},
+    {"aten.logical_or_", WriteRule::comparing},
+    {"aten.logical_xor_", WriteRule::comparing},
+    {"aten.lt_", WriteRule::comparing},
+    {"aten.masked_fill_", WriteRule::same_dtype},
+    {"aten.mul_", WriteRule::promoting},
+    {"aten.ne_", WriteRule::comparing},
+    {"aten.neg_", WriteRule::same_dtype},
+    {"aten.pow_", WriteRule::promoting},
+    {"aten.reciprocal_", WriteRule::floating},
+    {"aten.relu6_", WriteRule::same_dtype},
+    {"aten.relu_", WriteRule::same_dtype},
+    {"aten.remainder_", WriteRule::promoting},
+    {"aten.requires_grad_", WriteRule::nothing},
+    {"aten.round_", WriteRule::same_dtype},
+    {"aten.rsqrt_", WriteRule::floating},
+    {"aten.scatter_", WriteRule::same_dtype},
+    {"aten.scatter_add_", WriteRule::same_dtype},
+    {"aten.sigmoid_", WriteRule::floating},
+    {"aten.sign_", WriteRule::same_dtype},
+    {"aten.silu_", WriteRule::same_dtype},
+    {"aten.sin_", WriteRule::floating},
+    {"aten.sinh_", WriteRule::floating},
+    {"aten.sqrt_", WriteRule::floating},
+    {"aten.square_", WriteRule::same_dtype},
+    {"aten.sub_", WriteRule::promoting},
+    {"aten.tan_", WriteRule::floating},
+    {"aten.tanh_", WriteRule::floating},
+    {"aten.trunc_", WriteRule::same_dtype},
+    {"aten.zero_", WriteRule::zero},
+    {"higher_order.nki_kernel_wrapper", WriteRule::kernel},
+    {"operator.setitem", WriteRule::setitem},
+};
+
+/// How calls of the operator write. O(log of the number of writing operators).
+[[nodiscard]] constexpr auto write_rule(const Schema& schema) -> WriteRule {
+  const std::string_view base = schema.base();
+  std::size_t low = 0;
+  std::size_t high = std::size(writing_operators);
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    if (writing_operators[middle].base < base)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (low == std::size(writing_operators) || writing_operators[low].base != base) return WriteRule::unknown;
+  // Division that rounds stays integral.
+  if (base == "aten.div_" && schema.overload().ends_with("_mode")) return WriteRule::promoting;
+  return writing_operators[low].rule;
+}
+static_assert([] {
+  for (std::size_t i = 1; i < std::size(writing_operators); ++i)
+    if (!(writing_operators[i - 1].base < writing_operators[i].base)) return false;
+  return true;
+}(), "write_rule searches by bisection");
 
 /// Operators that update statistics in training mode though their schema has no `(a!)`.
 inline constexpr std::string_view unannotated_writers[] = {

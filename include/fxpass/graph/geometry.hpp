@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/graph/graph.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+
+/// @file
+/// Where the elements of a tensor lie in its storage: sizes, strides, offset, and the arithmetic that decides whether
+/// PyTorch makes a view or a copy, and whether it refuses an overlap. Sources: `at::detail::computeStride`,
+/// `at::get_overlap_status`, `at::has_internal_overlap` (aten/src/ATen/TensorUtils.cpp, MemoryOverlap.cpp).
+
+namespace fxpass {
+
+/// The numbers of one strided tensor; sizes, strides and offset in elements.
+struct Geometry {
+  Pool<std::int64_t> sizes;
+  Pool<std::int64_t> strides;
+  std::int64_t offset = 0;
+
+  [[nodiscard]] constexpr auto rank() const -> std::uint32_t { return sizes.size(); }
+  [[nodiscard]] constexpr auto element_count() const -> std::int64_t {
+    std::int64_t n = 1;
+    for (const std::int64_t size : sizes) n *= size;
+    return n;
+  }
+};
+
+/// Strides of a row-major tensor without gaps. Sizes of 0 count as 1, as in PyTorch.
+[[nodiscard]] constexpr auto contiguous_strides(std::span<const std::int64_t> sizes) -> Pool<std::int64_t> {
+  Pool<std::int64_t> strides;
+  strides.resize(static_cast<std::uint32_t>(sizes.size()), 1);
+  std::int64_t stride = 1;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    strides[static_cast<std::uint32_t>(i)] = stride;
+    stride *= sizes[i] > 1 ? sizes[i] : 1;
+  }
+  return strides;
+}
+
+/// The geometry that the metadata states; none if a number in it is symbolic.
+[[nodiscard]] constexpr auto geometry_of(const Graph& graph, const TensorMeta& meta) -> std::optional<Geometry> {
+  Geometry g;
+  if (meta.storage_offset.is_symbolic()) return std::nullopt;
+  g.offset = meta.storage_offset.value();
+  for (const SymInt size : graph.sizes(meta)) {
+    if (size.is_symbolic()) return std::nullopt;
+    g.sizes.push_back(size.value());
+  }
+  for (const SymInt stride : graph.strides(meta)) {
+    if (stride.is_symbolic()) return std::nullopt;
+    g.strides.push_back(stride.value());
+  }
+  return g;
+}
+
+/// Whether elements lie in row-major order without gaps (`Tensor.is_contiguous()`).
+[[nodiscard]] constexpr auto is_contiguous(const Geometry& g) -> bool {
+  std::int64_t expected = 1;
+  for (std::uint32_t i = g.rank(); i-- > 0;) {
+    if (g.sizes[i] == 0) return true;
+    if (g.sizes[i] == 1) continue;
+    if (g.strides[i] != expected) return false;
+    expected *= g.sizes[i];
+  }
+  return true;
+}
+
+/// Whether the elements fill one stretch of storage, each place once, in some order of dimensions. O(rank^2).
+[[nodiscard]] constexpr auto is_non_overlapping_and_dense(const Geometry& g) -> bool {
+  if (g.element_count() == 0) return true;
+  std::int64_t expected = 1;
+  std::uint32_t left = 0;
+  for (const std::int64_t size : g.sizes) left += size > 1 ? 1 : 0;
+  while (left > 0) {
+    bool found = false;
+    for (std::uint32_t i = 0; i < g.rank() && !found; ++i) {
+      if (g.sizes[i] <= 1 || g.strides[i] != expected) continue;
+      expected *= g.sizes[i];
+      found = true;
+      --left;
+    }
+    if (!found) return false;
+  }
+  return true;
+}
+
+/// Whether several elements share a place because a dimension has stride 0; PyTorch refuses to write such a tensor.
+[[nodiscard]] constexpr auto has_expanded_dimension(const Geometry& g) -> bool {
+  for (std::uint32_t i = 0; i < g.rank(); ++i)
+    if (g.sizes[i] > 1 && g.strides[i] == 0) return true;
+  return false;
+}
+
+/// Whether PyTorch refuses to write `target` while it reads `source` of the same storage: the two overlap, but are not
+/// the same elements in the same order. Where that is too hard to tell PyTorch reads before it writes, so this says no.
+[[nodiscard]] constexpr auto partially_overlap(const Geometry& target, const Geometry& source) -> bool {
+  if (target.element_count() == 0 || source.element_count() == 0) return false;
+  if (!is_non_overlapping_and_dense(target) || !is_non_overlapping_and_dense(source)) return false;
+  const std::int64_t target_end = target.offset + target.element_count();
+  const std::int64_t source_end = source.offset + source.element_count();
+  if (target.offset == source.offset && target_end == source_end)
+    return target.rank() == source.rank() ? !(target.strides == source.strides) : true;
+  return target.offset < source_end && source.offset < target_end;
+}
+
+/// Strides with which `g` can be seen in shape `sizes` without moving elements; none if PyTorch has to copy.
+/// Needs equal element counts. O(rank + sizes).
+[[nodiscard]] constexpr auto view_strides(const Geometry& g, std::span<const std::int64_t> sizes)
+    -> std::optional<Pool<std::int64_t>> {
+  if (g.element_count() == 0) return contiguous_strides(sizes);
+  Pool<std::int64_t> strides;
+  strides.resize(static_cast<std::uint32_t>(sizes.size()), 1);
+  // From the last dimension to the first: old dimensions that continue one another form a block, and each block must
+  // be exactly filled by new dimensions.
+  auto next = static_cast<std::int64_t>(sizes.size()) - 1;
+  std::int64_t block_stride = g.rank() == 0 ? 1 : g.strides[g.rank() - 1];
+  std::int64_t block_size = 1;
+  for (std::uint32_t d = g.rank(); d-- > 0;) {
+    block_size *= g.sizes[d];
+    const bool block_ends =
+        d == 0 || (g.sizes[d - 1] != 1 && g.strides[d - 1] != block_size * block_stride);
+    if (!block_ends) continue;
+    std::int64_t filled = 1;
+    while (next >= 0 && (filled < block_size || sizes[static_cast<std::size_t>(next)] == 1)) {
+      strides[static_cast<std::uint32_t>(next)] = filled * block_stride;
+      filled *= sizes[static_cast<std::size_t>(next)];
+      --next;
+    }
+    if (filled != block_size) return std::nullopt;
+    if (d > 0) {
+      block_stride = g.strides[d - 1];
+      block_size = 1;
+    }
+  }
+  if (g.rank() == 0)
+    for (; next >= 0; --next) strides[static_cast<std::uint32_t>(next)] = 1;
+  return next < 0 ? std::optional(std::move(strides)) : std::nullopt;
+}
+
+/// `index` counted from the front of a dimension of `size`: Python's negative indices. Not clamped.
+[[nodiscard]] constexpr auto wrap_index(std::int64_t index, std::int64_t size) -> std::int64_t {
+  return index < 0 ? index + size : index;
+}
+/// A dimension counted from the front; `rank` 0 counts as 1, as in PyTorch. None if out of range.
+[[nodiscard]] constexpr auto wrap_dimension(std::int64_t dim, std::int64_t rank) -> std::optional<std::uint32_t> {
+  const std::int64_t limit = rank == 0 ? 1 : rank;
+  if (dim < -limit || dim >= limit) return std::nullopt;
+  return static_cast<std::uint32_t>(dim < 0 ? dim + limit : dim);
+}
+
+/// Bounds of a slice as Python clamps them: 0 <= start <= end <= size.
+struct SliceBounds {
+  std::int64_t start = 0;
+  std::int64_t end = 0;
+  std::int64_t step = 1;
+  [[nodiscard]] constexpr auto length() const -> std::int64_t { return (end - start + step - 1) / step; }
+};
+[[nodiscard]] constexpr auto clamp_slice(std::optional<std::int64_t> start, std::optional<std::int64_t> end,
+                                         std::int64_t step, std::int64_t size) -> SliceBounds {
+  const auto clamp = [size](std::int64_t v) {
+    v = wrap_index(v, size);
+    return v < 0 ? 0 : v > size ? size : v;
+  };
+  SliceBounds b;
+  b.start = start ? clamp(*start) : 0;
+  b.end = end ? clamp(*end) : size;
+  if (b.end < b.start) b.end = b.start;
+  b.step = step;
+  return b;
+}
+
+/// Sizes with one -1 replaced by what is left of `count` elements; none if that does not come out even.
+[[nodiscard]] constexpr auto infer_sizes(std::span<const std::int64_t> sizes, std::int64_t count)
+    -> std::optional<Pool<std::int64_t>> {
+  Pool<std::int64_t> result;
+  std::int64_t known = 1;
+  std::uint32_t open = 0xffffffffU;
+  for (const std::int64_t size : sizes) {
+    if (size == -1) {
+      if (open != 0xffffffffU) return std::nullopt;
+      open = result.size();
+    } else {
+      known *= size;
+    }
+    result.push_back(size);
+  }
+  if (open != 0xffffffffU) {
+    if (known == 0 || count % known != 0) return std::nullopt;
+    result[open] = count / known;
+    known = count;
+  }
+  return known == count ? std::optional(std::move(result)) : std::nullopt;
+}
+
+/// Shape of `a` and `b` broadcast together, or none.
+[[nodiscard]] constexpr auto broadcast_sizes(std::span<const std::int64_t> a, std::span<const std::int64_t> b)
+    -> std::optional<Pool<std::int64_t>> {
+  const std::size_t rank = a.size() > b.size() ? a.size() : b.size();
+  Pool<std::int64_t> result;
+  result.resize(static_cast<std::uint32_t>(rank), 1);
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::int64_t x = i < rank - a.size() ? 1 : a[i - (rank - a.size())];
+    const std::int64_t y = i < rank - b.size() ? 1 : b[i - (rank - b.size())];
+    if (x != y && x != 1 && y != 1) return std::nullopt;
+    result[static_cast<std::uint32_t>(i)] = x == 1 ? y : x;
+  }
+  return result;
+}
+
+}  // namespace fxpass

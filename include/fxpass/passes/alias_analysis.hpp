@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/graph/editor.hpp>
+#include <fxpass/graph/geometry.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+/// @file
+/// `AliasAnalysis`: which values share a storage, through which views, and who writes where.
+///
+/// Every tensor value is a view of a storage. Views form a tree under the storage's base, an edge being one of five
+/// steps (select, slice, reshape, permute, expand) to which all of PyTorch's view operators are brought. A step can be
+/// replayed on a new base and inverted into one, which is all that functionalisation needs.
+
+namespace fxpass {
+
+inline constexpr std::uint32_t no_view = 0xffffffffU;
+inline constexpr std::uint32_t no_storage = 0xffffffffU;
+
+/// How a view is made from its parent.
+struct ViewStep {
+  enum class Kind : std::uint8_t {
+    base,     ///< the storage's own tensor
+    select,   ///< index `start` of dimension `dim`
+    slice,    ///< [start, end) by `step` of dimension `dim`, bounds clamped
+    reshape,  ///< to the view's sizes
+    permute,  ///< dimension i is the parent's dimension order[i]
+    expand,   ///< to the view's sizes
+    opaque,   ///< a view that cannot be replayed or inverted
+  };
+  Kind kind = Kind::base;
+  std::uint32_t dim = 0;
+  std::int64_t start = 0;
+  std::int64_t end = 0;
+  std::int64_t step = 1;
+  Range order;  ///< of a permute, in the analysis' pool of numbers
+};
+
+/// One view of a storage.
+struct View {
+  std::uint32_t storage = no_storage;
+  std::uint32_t parent = no_view;
+  ViewStep step;
+  bool has_geometry = false;
+  std::uint32_t rank = 0;
+  std::uint32_t dims = 0;  ///< in the pool of numbers: sizes, then strides
+  std::int64_t offset = 0;
+  DType dtype = DType::f32;
+};
+
+/// One storage, as far as the graph shows it.
+struct Storage {
+  NodeId base = no_node;           ///< placeholder, attribute or the call that made it
+  std::uint32_t root = no_view;    ///< the view that is the base itself
+  bool written = false;
+  /// Inputs of the graph share it at different places: a write cannot be told apart from a read.
+  bool undecidable = false;
+};
+
+/// A write by a node into a view.
+struct Write {
+  NodeId node;
+  std::uint32_t view = no_view;
+  std::uint32_t result = 0;  ///< which result of the node holds the new value, for nodes that write several views
+};
+
+/// What alias analysis found. Ids are those of the graph it was made for.
+class AliasAnalysis {
+ public:
+  /// The view that node `id` is; `no_view` for what is no tensor.
+  [[nodiscard]] constexpr auto view_of(NodeId id) const -> std::uint32_t {
+    return id.index < of_node_.size() ? of_node_[id.index] : no_view;
+  }
+  [[nodiscard]] constexpr auto view(std::uint32_t id) const -> const View& { return views_[id]; }
+  [[nodiscard]] constexpr auto view_count() const -> std::uint32_t { return views_.size(); }
+  [[nodiscard]] constexpr auto storage(std::uint32_t id) const -> const Storage& { return storages_[id]; }
+  [[nodiscard]] constexpr auto storage_of(std::uint32_t view_id) const -> const Storage& {
+    return storages_[views_[view_id].storage];
+  }
+  [[nodiscard]] constexpr auto storage_count() const -> std::uint32_t { return storages_.size(); }
+  /// All writes, in program order.
+  [[nodiscard]] constexpr auto writes() const -> std::span<const Write> { return writes_.view(); }
+  [[nodiscard]] constexpr auto sizes(const View& v) const -> std::span<const std::int64_t> {
+    return numbers_.view(Range{v.dims, v.rank});
+  }
+  [[nodiscard]] constexpr auto order(const View& v) const -> std::span<const std::int64_t> {
+    return numbers_.view(v.step.order);
+  }
+  /// Needs `has_geometry`.
+  [[nodiscard]] constexpr auto geometry(const View& v) const -> Geometry {
+    Geometry g;
+    g.sizes.append(sizes(v));
+    g.strides.append(numbers_.view(Range{v.dims + v.rank, v.rank}));
+    g.offset = v.offset;
+    return g;
+  }
+
+  // Growing it -------------------------------------------------------------------------------------------------------
+  constexpr void set_view(NodeId id, std::uint32_t view) {
+    if (of_node_.size() <= id.index) of_node_.resize(id.index + 1, no_view);
+    of_node_[id.index] = view;
+  }
+  /// A storage of its own for node `id`, with the geometry its metadata states.
+  constexpr auto add_storage(const Graph& graph, NodeId id) -> std::uint32_t {
+    const std::uint32_t storage = storages_.push_back({id, views_.size(), false, false});
+    View base;
+    base.storage = storage;
+    if (const TensorMeta* meta = graph.tensor(id)) {
+      base.dtype = meta->dtype;
+      if (const auto g = geometry_of(graph, *meta)) set_geometry(base, *g);
+    }
+    return views_.push_back(base);
+  }
+  constexpr auto add_view(std::uint32_t parent, ViewStep step, DType dtype, const std::optional<Geometry>& geometry)
+      -> std::uint32_t {
+    View v;
+    v.storage = views_[parent].storage;
+    v.parent = parent;
+    v.step = step;
+    v.dtype = dtype;
+    if (geometry) set_geometry(v, *geometry);
+    return views_.push_back(v);
+  }
+  constexpr void add_write(Write write) {
+    writes_.push_back(write);
+    storages_[views_[write.view].storage].written = true;
+  }
+  constexpr void mark_undecidable(std::uint32_t storage) { storages_[storage].undecidable = true; }
+  constexpr auto add_numbers(std::span<const std::int64_t> numbers) -> Range { return numbers_.append(numbers); }
+
+  friend constexpr auto operator==(const AliasAnalysis& a, const AliasAnalysis& b) -> bool {
+    if (a.of_node_.size() != b.of_node_.size() || a.writes_.size() != b.writes_.size()) return false;
+    for (std::uint32_t i = 0; i < a.of_node_.size(); ++i)
+      if (a.of_node_[i] != b.of_node_[i]) return false;
+    for (std::uint32_t i = 0; i < a.writes_.size(); ++i)
+      if (a.writes_[i].node != b.writes_[i].node || a.writes_[i].view != b.writes_[i].view) return false;
+    return true;
+  }
+
+ private:
+  constexpr void set_geometry(View& v, const Geometry& g) {
+    v.has_geometry = true;
+    v.rank = g.rank();
+    v.dims = numbers_.append(g.sizes.view()).begin;
+    numbers_.append(g.strides.view());
+    v.offset = g.offset;
+  }
+
+  Pool<std::uint32_t> of_node_;
+  Pool<View> views_;
+  Pool<Storage> storages_;
+  Pool<Write> writes_;
+  Pool<std::int64_t> numbers_;
+};
+
+}  // namespace fxpass

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/graph/call.hpp>
+#include <fxpass/passes/alias_analysis.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+/// @file
+/// PyTorch's view operators as view steps, and the operators that view or copy as strides, dtype and device decide.
+/// Sources: PyTorch's documentation of each operator and of tensor views; `THPVariable_getitem` for index rules.
+
+namespace fxpass {
+
+/// What a Python index selects.
+struct IndexedView {
+  std::uint32_t view = no_view;     ///< after integers, slices, None and Ellipsis; no_view: not decidable here
+  Pool<Argument> tensors;           ///< index tensors by position, None between; empty: basic indexing only
+  bool writes_nothing = false;      ///< the index holds False
+};
+
+/// Makes views in an `AliasAnalysis`. Each function returns the id of a new view, or none where a number is symbolic,
+/// unknown or out of range.
+class ViewMaker {
+ public:
+  constexpr ViewMaker(const Graph& graph, AliasAnalysis& analysis) : graph_(graph), analysis_(analysis) {}
+
+  [[nodiscard]] constexpr auto select(std::uint32_t view, std::int64_t dim, std::int64_t index) const
+      -> std::optional<std::uint32_t> {
+    if (!has_geometry(view)) return std::nullopt;
+    Geometry g = geometry(view);
+    const auto d = wrap_dimension(dim, g.rank());
+    if (!d || g.rank() == 0) return std::nullopt;
+    const std::int64_t i = wrap_index(index, g.sizes[*d]);
+    if (i < 0 || i >= g.sizes[*d]) return std::nullopt;
+    Geometry result;
+    result.offset = g.offset + i * g.strides[*d];
+    for (std::uint32_t k = 0; k < g.rank(); ++k) {
+      if (k == *d) continue;
+      result.sizes.push_back(g.sizes[k]);
+      result.strides.push_back(g.strides[k]);
+    }
+    ViewStep step;
+    step.kind = ViewStep::Kind::select;
+    step.dim = *d;
+    step.start = i;
+    return add(view, step, result);
+  }
+  [[nodiscard]] constexpr auto slice(std::uint32_t view, std::int64_t dim, std::optional<std::int64_t> start,
+                                     std::optional<std::int64_t> end, std::int64_t step_size) const
+      -> std::optional<std::uint32_t> {
+    if (!has_geometry(view) || step_size < 1) return std::nullopt;
+    Geometry g = geometry(view);
+    const auto d = wrap_dimension(dim, g.rank());
+    if (!d || g.rank() == 0) return std::nullopt;
+    const SliceBounds b = clamp_slice(start, end, step_size, g.sizes[*d]);
+    // A slice of everything is the tensor itself: no step to replay.
+    if (b.start == 0 && b.end == g.sizes[*d] && b.step == 1) return view;
+    g.offset += b.start * g.strides[*d];
+    g.sizes[*d] = b.length();
+    g.strides[*d] *= b.step;
+    ViewStep step;
+    step.kind = ViewStep::Kind::slice;
+    step.dim = *d;
+    step.start = b.start;
+    step.end = b.end;
+    step.step = b.step;
+    return add(view, step, g);
+  }
+  /// To `sizes`, without a -1. None where PyTorch would have to copy.
+  [[nodiscard]] constexpr auto reshape(std::uint32_t view, std::span<const std::int64_t> sizes) const
+      -> std::optional<std::uint32_t> {
+    if (!has_geometry(view)) return std::nullopt;
+    Geometry g = geometry(view);
+    const auto inferred = infer_sizes(sizes, g.element_count());
+    if (!inferred) return std::nullopt;
+    if (*inferred == g.sizes) return view;
+    auto strides = view_strides(g, inferred->view());
+    if (!strides) return std::nullopt;
+    g.sizes = *inferred;
+    g.strides = std::move(*strides);
+    ViewStep step;
+    step.kind = ViewStep::Kind::reshape;
+    return add(view, step, g);
+  }
+  [[nodiscard]] constexpr auto permute(std::uint32_t view, std::span<const std::int64_t> order) const
+      -> std::optional<std::uint32_t> {
+    if (!has_geometry(view)) return std::nullopt;
+    const Geometry g = geometry(view);
+    if (order.size() != g.rank()) return std::nullopt;
+    Geometry result;
+    result.offset = g.offset;
+    Pool<std::int64_t> wrapped;
+    bool is_identity = true;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const auto d = wrap_dimension(order[i], g.rank());
+      if (!d) return std::nullopt;
+      wrapped.push_back(*d);
+      is_identity = is_identity && *d == i;
+      result.sizes.push_back(g.sizes[*d]);
+      result.strides.push_back(g.strides[*d]);
+    }
+    if (is_identity) return view;
+    ViewStep step;
+    step.kind = ViewStep::Kind::permute;
+    step.order = analysis_.add_numbers(wrapped.view());
+    return add(view, step, result);
+  }
+  /// To `sizes`; -1 keeps a size.
+  [[nodiscard]] constexpr auto expand(std::uint32_t view, std::span<const std::int64_t> sizes) const
+      -> std::optional<std::uint32_t> {
+    if (!has_geometry(view)) return std::nullopt;
+    const Geometry g = geometry(view);
+    if (sizes.size() < g.rank()) return std::nullopt;
+    Geometry result;
+    result.offset = g.offset;
+    const std::size_t added = sizes.size() - g.rank();
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const std::int64_t old_size = i < added ? 1 : g.sizes[static_cast<std::uint32_t>(i - added)];
+      const std::int64_t size = sizes[i] == -1 ? old_size : sizes[i];
+      if (size != old_size && old_size != 1) return std::nullopt;
+      result.sizes.push_back(size);
+      const bool keeps = i >= added && size == old_size;
+      result.strides.push_back(keeps ? g.strides[static_cast<std::uint32_t>(i - added)] : 0);
+    }
+    if (result.sizes == g.sizes) return view;
+    ViewStep step;
+    step.kind = ViewStep::Kind::expand;
+    return add(view, step, result);
+  }
+  /// A dimension of size 1 before dimension `dim`.
+  [[nodiscard]] constexpr auto unsqueeze(std::uint32_t view, std::int64_t dim) const -> std::optional<std::uint32_t> {
+    if (!has_geometry(view)) return std::nullopt;
+    const Geometry g = geometry(view);
+    const auto d = wrap_dimension(dim, g.rank() + 1);
+    if (!d) return std::nullopt;
+    Pool<std::int64_t> sizes;
+    for (std::uint32_t i = 0; i <= g.rank(); ++i) {
+      if (i == *d) sizes.push_back(1);
+      if (i < g.rank()) sizes.push_back(g.sizes[i]);
+    }
+    return reshape(view, sizes.view());
+  }
+  /// A view that can be read as long as its storage is not written, and no more.
+  constexpr auto opaque(std::uint32_t view, NodeId node) const -> std::uint32_t {
+    ViewStep step;
+    step.kind = ViewStep::Kind::opaque;
+    const TensorMeta* meta = graph_.tensor(node);
+    return analysis_.add_view(view, step, meta != nullptr ? meta->dtype : analysis_.view(view).dtype,
+                              meta != nullptr ? geometry_of(graph_, *meta) : std::nullopt);
+  }
+
+  /// What `view[index]` is. O(rank) for each index item.
+  [[nodiscard]] constexpr auto index(std::uint32_t view, const Argument& index) const -> IndexedView {
+    IndexedView result;
+    if (!has_geometry(view)) return result;
+    Pool<Argument> items;
+    if (index.is(ArgumentKind::tuple)) {
+      items.append(graph_.children(index));
+    } else {
+      items.push_back(index);
+    }
+    std::int64_t consumed = 0;
+    for (const Argument& item : items) consumed += dimensions_taken_by(item);
+    std::optional<std::uint32_t> current = view;
+    std::int64_t dim = 0;
+    Pool<Argument> tensors;
+    bool has_tensors = false;
+    for (const Argument& item : items) {
+      if (!current) return result;
+      const View& v = analysis_.view(*current);
+      switch (item.kind()) {
+        case ArgumentKind::integer: current = select(*current, dim, item.integer()); break;
+        case ArgumentKind::slice:
+          current = slice_by(*current, dim, item);
+          tensors.push_back(Argument());
+          ++dim;
+          break;
+        case ArgumentKind::ellipsis: {
+          const std::int64_t skipped = static_cast<std::int64_t>(analysis_.view(view).rank) - consumed;
+          if (skipped < 0) return result;
+          for (std::int64_t i = 0; i < skipped; ++i) tensors.push_back(Argument());
+          dim += skipped;
+          break;
+        }
+        case ArgumentKind::boolean:
+          // True adds a dimension of size 1; False one of size 0, so that nothing is written.
+          if (!item.boolean()) result.writes_nothing = true;
+          [[fallthrough]];
+        case ArgumentKind::none:
+          current = unsqueeze(*current, dim);
+          tensors.push_back(Argument());
+          ++dim;
+          break;
+        case ArgumentKind::node: {
+          if (graph_.node(item.node()).value_kind != ValueKind::tensor) return result;
+          const std::int64_t taken = dimensions_taken_by(item);
+          if (dim + taken > static_cast<std::int64_t>(v.rank)) return result;
+          tensors.push_back(item);
+          has_tensors = true;
+          dim += taken;
+          break;
+        }
+        default: return result;
+      }
+    }
+    if (!current) return result;
+    result.view = *current;
+    if (has_tensors) result.tensors = std::move(tensors);
+    return result;
+  }
+
+ private:
+  [[nodiscard]] constexpr auto has_geometry(std::uint32_t view) const -> bool {
+    return analysis_.view(view).has_geometry && analysis_.view(view).step.kind != ViewStep::Kind::opaque;
+  }
+  [[nodiscard]] constexpr auto geometry(std::uint32_t view) const -> Geometry {
+    return analysis_.geometry(analysis_.view(view));
+  }
+  constexpr auto add(std::uint32_t parent, ViewStep step, const Geometry& g) const -> std::uint32_t {
+    return analysis_.add_view(parent, step, analysis_.view(parent).dtype, g);
+  }
+  /// A mask takes as many dimensions as it has, every other index tensor one.
+  [[nodiscard]] constexpr auto dimensions_taken_by(const Argument& item) const -> std::int64_t {
+    if (item.is(ArgumentKind::none) || item.is(ArgumentKind::ellipsis) || item.is(ArgumentKind::boolean)) return 0;
+    if (item.is_node())
+      if (const TensorMeta* meta = graph_.tensor(item.node()); meta != nullptr && meta->dtype == DType::boolean)
+        return meta->rank;
+    return 1;
+  }
+  [[nodiscard]] constexpr auto slice_by(std::uint32_t view, std::int64_t dim, const Argument& item) const
+      -> std::optional<std::uint32_t> {
+    const auto parts = graph_.children(item);
+    std::optional<std::int64_t> bounds[3];
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (parts[i].is_none()) continue;
+      if (!parts[i].is(ArgumentKind::integer)) return std::nullopt;
+      bounds[i] = parts[i].integer();
+    }
+    return slice(view, dim, bounds[0], bounds[1], bounds[2].value_or(1));
+  }
+
+  const Graph& graph_;
+  AliasAnalysis& analysis_;
+};
+
+/// Decides for each node whether its value is a view, and of what.
+class ViewRules {
+ public:
+  constexpr ViewRules(const Graph& graph, AliasAnalysis& analysis)
+      : graph_(graph), analysis_(analysis), make_(graph, analysis) {}
+
+  /// The view that node `id` is, or none if its operator makes a fresh tensor.
+  [[nodiscard]] constexpr auto derive(NodeId id) const -> std::optional<std::uint32_t> {
+    const Operator& op = graph_.op(id);
+    if (op.view == ops::ViewRule::none) return std::nullopt;
+    const NodeId self = viewed_operand(id);
+    if (self == no_node) return std::nullopt;
+    const std::uint32_t parent = analysis_.view_of(self);
+    if (parent == no_view) return std::nullopt;
+    if (analysis_.view(parent).step.kind == ViewStep::Kind::opaque && op.view != ops::ViewRule::identity)
+      return make_.opaque(parent, id);
+    return derive(Call(graph_, id), op.view, parent);
+  }
+
+ private:
+  /// The operand that a view operator looks at: always its first.
+  [[nodiscard]] constexpr auto viewed_operand(NodeId id) const -> NodeId {
+    const auto arguments = graph_.arguments(id);
+    if (arguments.empty() || !arguments[0].is_node()) return no_node;
+    return arguments[0].node();
+  }
+  [[nodiscard]] constexpr auto or_opaque(std::optional<std::uint32_t> view, std::uint32_t parent, NodeId id) const
+      -> std::uint32_t {
+    return view ? *view : make_.opaque(parent, id);
+  }
+  /// Sizes of the node's result by its metadata.
+  [[nodiscard]] constexpr auto result_sizes(NodeId id) const -> std::optional<Pool<std::int64_t>> {
+    const TensorMeta* meta = graph_.tensor(id);
+    if (meta == nullptr) return std::nullopt;
+    auto g = geometry_of(graph_, *meta);
+    return g ? std::optional(std::move(g->sizes)) : std::nullopt;
+  }
+  [[nodiscard]] constexpr auto numbers(const Call& call, std::string_view name) const
+      -> std::optional<Pool<std::int64_t>> {
+    const auto list = call.integers(name);
+    if (!list) return std::nullopt;
+    Pool<std::int64_t> result;
+    for (const SymInt s : *list) {
+      if (s.is_symbolic()) return std::nullopt;
+      result.push_back(s.value());
+    }
+    return result;
+  }
+  /// The result in the shape that its metadata states, as a view of `parent` if strides allow it.
+  [[nodiscard]] constexpr auto to_result_shape(NodeId id, std::uint32_t parent) const -> std::optional<std::uint32_t> {
+    const auto sizes = result_sizes(id);
+    return sizes ? make_.reshape(parent, sizes->view()) : std::nullopt;
+  }
+
+  [[nodiscard]] constexpr auto derive(const Call& call, ops::ViewRule rule, std::uint32_t parent) const
+      -> std::optional<std::uint32_t> {
+    const NodeId id = call.id();
+    const View& from = analysis_.view(parent);
+    switch (rule) {
+      case ops::ViewRule::none: return std::nullopt;
+      case ops::ViewRule::identity: return parent;
+      case ops::ViewRule::select: {
+        const auto dim = call.integer("dim");
+        const auto index = call.integer("index");
+        return or_opaque(dim && index ? make_.select(parent, *dim, *index) : std::nullopt, parent, id);
+      }
+      case ops::ViewRule::slice: {
+        const auto dim = call.integer("dim");
+        const auto step = call.integer("step");
+        const bool open_start = !call.has("start");
+        const bool open_end = !call.has("end");
+        const auto start = call.integer("start");
+        const auto end = call.integer("end");
+        const bool known = dim && step && (open_start || start) && (open_end || end);
+        return or_opaque(known ? make_.slice(parent, *dim, start, end, *step) : std::nullopt, parent, id);
+      }
+      case ops::ViewRule::narrow: {
+        const auto dim = call.integer("dim");
+        const auto start = call.integer("start");
+        const auto length = call.integer("length");
+        if (!dim || !start || !length || !from.has_geometry) return make_.opaque(parent, id);
+        const auto d = wrap_dimension(*dim, from.rank);
+        if (!d || from.rank == 0) return make_.opaque(parent, id);
+        const std::int64_t first = wrap_index(*start, analysis_.sizes(from)[*d]);
+        return or_opaque(make_.slice(parent, *dim, first, first + *length, 1), parent, id);
+      }
+      case ops::ViewRule::reshape:
+      case ops::ViewRule::unsqueeze:
+      case ops::ViewRule::squeeze: return or_opaque(to_result_shape(id, parent), parent, id);
+      case ops::ViewRule::flatten:
+      case ops::ViewRule::maybe_reshape: {
+        // Without numbers nobody can say whether this is a view or a copy: opaque, so that a write near it is refused.
+        if (!from.has_geometry || !result_sizes(id)) return make_.opaque(parent, id);
+        return to_result_shape(id, parent);
+      }
+      case ops::ViewRule::transpose: {
+        auto a = call.integer("dim0");
+        auto b = call.integer("dim1");
+        if (!a) a = call.integer("axis0");
+        if (!b) b = call.integer("axis1");
+        if (!a || !b || !from.has_geometry) return make_.opaque(parent, id);
+        const auto first = wrap_dimension(*a, from.rank);
+        const auto second = wrap_dimension(*b, from.rank);
+        if (!first || !second) return make_.opaque(parent, id);
+        return or_opaque(swap(parent, *first, *second), parent, id);
+      }
+      case ops::ViewRule::matrix_transpose:
+        if (!from.has_geometry || from.rank > 2) return make_.opaque(parent, id);
+        return from.rank < 2 ? parent : or_opaque(swap(parent, 0, 1), parent, id);
+      case ops::ViewRule::permute: {
+        const auto order = numbers(call, "dims");
+        return or_opaque(order ? make_.permute(parent, order->view()) : std::nullopt, parent, id);
+      }
+      case ops::ViewRule::expand: {
+        const auto sizes = result_sizes(id);
+        return or_opaque(sizes ? make_.expand(parent, sizes->view()) : std::nullopt, parent, id);
+      }
+      case ops::ViewRule::getitem: {
+        const auto arguments = graph_.arguments(id);
+        if (arguments.size() != 2) return make_.opaque(parent, id);
+        const IndexedView indexed = make_.index(parent, arguments[1]);
+        if (indexed.view != no_view) {
+          if (indexed.tensors.empty() && !indexed.writes_nothing) return indexed.view;
+          return std::nullopt;
+        }
+        return is_copying_index(arguments[1]) ? std::nullopt : std::optional(make_.opaque(parent, id));
+      }
+      case ops::ViewRule::maybe_cast: return cast(call, parent);
+      case ops::ViewRule::maybe_contiguous: {
+        if (!from.has_geometry) return make_.opaque(parent, id);
+        return is_contiguous(analysis_.geometry(from)) ? std::optional(parent) : std::nullopt;
+      }
+      case ops::ViewRule::maybe_dropout: {
+        const auto train = call.boolean("train");
+        const auto p = call.real("p");
+        if (!train || !p) return make_.opaque(parent, id);
+        return *train && *p != 0.0 ? std::nullopt : std::optional(parent);
+      }
+      case ops::ViewRule::opaque: return make_.opaque(parent, id);
+    }
+    return make_.opaque(parent, id);
+  }
+
+  [[nodiscard]] constexpr auto swap(std::uint32_t parent, std::uint32_t a, std::uint32_t b) const
+      -> std::optional<std::uint32_t> {
+    Pool<std::int64_t> order;
+    for (std::uint32_t i = 0; i < analysis_.view(parent).rank; ++i) order.push_back(i == a ? b : i == b ? a : i);
+    // Swapping dimensions of a tensor without any is allowed and does nothing.
+    return order.empty() ? std::optional(parent) : make_.permute(parent, order.view());
+  }
+
+  /// `to.*`: the tensor itself if dtype and device are what they were and no copy is asked for. Devices are compared
+  /// where things were when PyTorch traced them: whether `x.to("cuda")` was a copy does not depend on the new target.
+  [[nodiscard]] constexpr auto cast(const Call& call, std::uint32_t parent) const -> std::optional<std::uint32_t> {
+    const TensorMeta* after = graph_.tensor(call.id());
+    const TensorMeta* before = graph_.tensor(viewed_operand(call.id()));
+    if (after == nullptr || before == nullptr) return make_.opaque(parent, call.id());
+    if (call.boolean("copy").value_or(false)) return std::nullopt;
+    if (after->dtype != before->dtype || after->layout != before->layout ||
+        graph_.device(after->device) != graph_.device(before->device))
+      return std::nullopt;
+    const auto format = call.given("memory_format");
+    const bool keeps_format = !format || format->is_none() || (format->is(ArgumentKind::memory_format) &&
+                                                               format->memory_format() == MemoryFormat::preserve_format);
+    if (keeps_format) return parent;
+    const View& from = analysis_.view(parent);
+    if (!from.has_geometry || !format->is(ArgumentKind::memory_format) ||
+        format->memory_format() != MemoryFormat::contiguous_format)
+      return make_.opaque(parent, call.id());
+    return is_contiguous(analysis_.geometry(from)) ? std::optional(parent) : std::nullopt;
+  }
+
+  /// Whether an index holds a tensor or a list of numbers: advanced indexing always copies.
+  [[nodiscard]] constexpr auto is_copying_index(const Argument& index) const -> bool {
+    if (index.is_node()) return graph_.node(index.node()).value_kind == ValueKind::tensor;
+    if (index.is(ArgumentKind::list)) return true;
+    if (!index.is(ArgumentKind::tuple)) return false;
+    for (const Argument& item : graph_.children(index))
+      if (item.is(ArgumentKind::list) || is_copying_index(item)) return true;
+    return false;
+  }
+
+  const Graph& graph_;
+  AliasAnalysis& analysis_;
+  ViewMaker make_;
+};
+
+}  // namespace fxpass

@@ -44,7 +44,7 @@ class ResultType {
     if (!lower) return higher;
     if (category(*lower) <= category(*higher)) return higher;
     // A complex number makes a real tensor complex without widening it.
-    if (is_floating(*higher)) return detail::complex_of(*higher);
+    if (is_floating(*higher)) return fxpass::detail::complex_of(*higher);
     return promote_types(*higher, *lower);
   }
 
@@ -53,5 +53,18 @@ class ResultType {
   std::optional<DType> number_;
   bool valid_ = true;
 };
+
+/// The dtype in which a function of real numbers, such as `exp` or a quotient, takes a tensor of type `dtype`: integers
+/// and bools become float32, PyTorch's default.
+[[nodiscard]] constexpr auto floating_type(DType dtype) -> DType {
+  return category(dtype) < DTypeCategory::floating ? DType::f32 : dtype;
+}
+
+/// The dtype in which eager computes with values of type `dtype`: float32 for the 8- and 16-bit floats, which hold
+/// results only. PyTorch calls it opmath.
+[[nodiscard]] constexpr auto accumulate_type(DType dtype) -> DType {
+  if (dtype == DType::c32) return DType::c64;
+  return is_floating(dtype) && byte_size(dtype) < 4 ? DType::f32 : dtype;
+}
 
 }  // namespace fxpass::ops

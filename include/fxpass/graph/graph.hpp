@@ -177,7 +177,8 @@ class Graph {
   }
   constexpr auto add_arguments(std::span<const Argument> arguments) -> Range { return arguments_.append(arguments); }
   /// `a` with members of its own: a group belongs to one node, so that renumbering it once is right.
-  constexpr auto clone(const Argument& a) -> Argument {
+  /// By value: `a` may lie in the pool, which grows.
+  constexpr auto clone(Argument a) -> Argument {
     if (!a.is_group()) return a;
     Pool<Argument> members;
     for (std::uint32_t i = 0; i < a.children().count; ++i) members.push_back(clone(children(a)[i]));

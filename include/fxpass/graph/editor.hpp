@@ -24,6 +24,53 @@ class Renumbering {
   Pool<NodeId> map_;
 };
 
+/// Which nodes are used in place of which.
+class Replacements {
+ public:
+  [[nodiscard]] constexpr auto empty() const -> bool { return said_.empty(); }
+
+  /// Users of `of` are to use `by`. The last word on a node holds; chains are followed, and one that would come back to
+  /// `of` ends at it. O(length of the chain).
+  constexpr void add(NodeId of, NodeId by) {
+    const std::uint32_t size = (of < by ? by.index : of.index) + 1;
+    if (by_.size() < size) by_.resize(size, no_node);
+    said_.push_back(of);
+    by_[of.index] = by == of ? no_node : by;
+    for (NodeId id = by; id != of && next(id) != no_node; id = next(id))
+      if (next(id) == of) {
+        by_[id.index] = no_node;
+        break;
+      }
+  }
+  /// What users of `id` use. Shortens the chain it walked, so that all users together cost O(nodes).
+  [[nodiscard]] constexpr auto operator[](NodeId id) -> NodeId {
+    NodeId last = id;
+    while (next(last) != no_node) last = next(last);
+    while (id != last) {
+      const NodeId after = by_[id.index];
+      by_[id.index] = last;
+      id = after;
+    }
+    return last;
+  }
+  /// Tells `other` what this was told, and forgets it.
+  constexpr void move_to(Replacements& other) {
+    for (const NodeId of : said_) {
+      other.add(of, next(of) == no_node ? of : next(of));
+      by_[of.index] = no_node;
+    }
+    said_.clear();
+  }
+
+ private:
+  [[nodiscard]] constexpr auto next(NodeId id) const -> NodeId {
+    return id.index < by_.size() ? by_[id.index] : no_node;
+  }
+
+  Pool<NodeId> by_;
+  Pool<NodeId> said_;  ///< the replaced nodes, in the order of the calls
+};
+
 /// Edits a graph. Node ids stay what they are until `commit`, new nodes have ids behind all old ones, so tables keyed by
 /// node remain valid during the edit. `commit` brings nodes into program order in O(nodes + arguments).
 ///
@@ -40,7 +87,7 @@ class Editor {
   [[nodiscard]] constexpr auto graph() const -> const Graph& { return *graph_; }
   [[nodiscard]] constexpr auto mutable_graph() -> Graph& { return *graph_; }
 
-  /// Inserts `target(arguments)` before node `position` of the graph as it was, behind what was inserted there
+  /// Inserts `target(arguments)` before node `position`, an old or an inserted one, behind what was inserted there
   /// earlier. It takes over the stack trace of `position`. The name is made unique.
   constexpr auto insert_before(NodeId position, std::string_view target, std::span<const Argument> arguments,
                                ValueSpec value, std::string_view name = {}) -> NodeId {
@@ -56,10 +103,15 @@ class Editor {
     node.arguments = graph_->add_arguments(own.view());
     node.stack_trace = graph_->node(position).stack_trace;
     node.op = operators_.intern(*graph_, node.kind, node.target, graph_->arguments_in(node.arguments));
-    node.name = unique_name(name.empty() ? default_name(graph_->text(node.target)) : name);
-    positions_.push_back(position);
-    if (positions_.size() > 1 && position < positions_[positions_.size() - 2]) sorted_ = false;
-    return graph_->add_node(node);
+    const TextId wanted = texts_.intern(*graph_, name.empty() ? default_name(graph_->text(node.target)) : name);
+    node.name = unique_name(graph_->text(wanted));
+    const NodeId id = graph_->add_node(node);
+    insertions_.push_back({author_, wanted});
+    // The new node comes between `position` and what stood directly before it.
+    before_.resize(graph_->node_count(), no_node);
+    before_[id.index] = before_[position.index];
+    before_[position.index] = id;
+    return id;
   }
   constexpr auto insert_before(NodeId position, std::string_view target, std::initializer_list<Argument> arguments,
                                ValueSpec value, std::string_view name = {}) -> NodeId {
@@ -69,19 +121,24 @@ class Editor {
 
   /// Lets users of `of` in the graph as it was use `by` instead, from `commit` on; `by` itself may use `of`. The last
   /// word on a node holds; chains are followed, and one that would come back to `of` ends at it. O(length of the chain).
-  constexpr void replace_uses(NodeId of, NodeId by) {
-    ensure_tables();
-    replacements_[of.index] = by == of ? no_node : by;
-    for (NodeId id = by; id != of && replacements_[id.index] != no_node; id = replacements_[id.index])
-      if (replacements_[id.index] == of) {
-        replacements_[id.index] = no_node;
-        break;
-      }
+  constexpr void replace_uses(NodeId of, NodeId by) { replacements_.add(of, by); }
+  /// Lets node `id` call `target` instead, with the arguments and the value it has.
+  constexpr void retarget(NodeId id, std::string_view target) {
+    const TextId interned = texts_.intern(*graph_, target);
+    Node& node = graph_->mutable_node(id);
+    node.kind = NodeKind::call_function;
+    node.target = interned;
+    const OpId op = operators_.intern(*graph_, NodeKind::call_function, interned, graph_->arguments(id));
+    graph_->mutable_node(id).op = op;
   }
   /// Removes a node that nothing uses any more at `commit`. Erasing twice is erasing once.
   constexpr void erase(NodeId id) {
-    ensure_tables();
-    erased_[id.index] = 1;
+    erased_by_.resize(graph_->node_count(), nobody);
+    if (erased_by_[id.index] == nobody) erased_by_[id.index] = author_;
+    if (author_ < first_eraser_) first_eraser_ = author_;
+  }
+  [[nodiscard]] constexpr auto is_erased(NodeId id) const -> bool {
+    return id.index < erased_by_.size() && erased_by_[id.index] != nobody;
   }
 
   constexpr auto text(std::string_view text) -> TextId { return texts_.intern(*graph_, text); }
@@ -93,22 +150,29 @@ class Editor {
     return names_.unique(*graph_, texts_, name);
   }
 
+  // Several authors may share an editor and take turns, as fused passes do (pass/forward.hpp). --------------------------
+  /// Who edits from now on. At `commit` the nodes of each author get the names they would have got if the authors had
+  /// edited one after the other, in the order of their numbers.
+  constexpr void set_author(std::uint16_t author) { author_ = author; }
+  /// Hands the replacements said so far to the caller, who carries them out in the editor's stead.
+  constexpr void take_replacements(Replacements& to) { replacements_.move_to(to); }
+
   /// Carries everything out and says where nodes went. The editor is then spent.
   constexpr auto commit() -> Renumbering {
-    ensure_tables();
     const std::uint32_t count = graph_->node_count();
-    while (replacements_.size() < count) replacements_.push_back(no_node);
-    while (erased_.size() < count) erased_.push_back(0);
-    if (!sorted_) sort_insertions();
+    before_.resize(count, no_node);
+    erased_by_.resize(count, nobody);
+    if (!has_final_names()) name_by_author();
 
     Pool<NodeId> map;
     map.resize(count, no_node);
     Pool<Node> ordered;
     ordered.reserve(count);
-    std::uint32_t next = 0;
+    Pool<NodeId> chain;
     for (std::uint32_t i = 0; i < old_count_; ++i) {
-      for (; next < positions_.size() && positions_[next].index == i; ++next) place(inserted(next), map, ordered);
-      place(NodeId{i}, map, ordered);
+      for (NodeId id{i}; id != no_node; id = before_[id.index]) chain.push_back(id);
+      for (std::uint32_t k = chain.size(); k-- > 0;) place(chain[k], map, ordered);
+      chain.clear();
     }
     remap(map);
     graph_->replace_nodes(std::move(ordered));
@@ -116,53 +180,54 @@ class Editor {
   }
 
  private:
-  constexpr void ensure_tables() {
-    if (replacements_.size() < graph_->node_count()) replacements_.resize(graph_->node_count(), no_node);
-    if (erased_.size() < graph_->node_count()) erased_.resize(graph_->node_count(), 0);
-  }
-  [[nodiscard]] constexpr auto inserted(std::uint32_t k) const -> NodeId {
-    return order_.empty() ? NodeId{old_count_ + k} : order_[k];
-  }
+  static constexpr std::uint16_t nobody = 0xffff;
+  struct Insertion {
+    std::uint16_t author = 0;
+    TextId wanted_name;
+  };
+
   constexpr void place(NodeId id, Pool<NodeId>& map, Pool<Node>& ordered) const {
-    if (erased_[id.index] != 0) return;
+    if (is_erased(id)) return;
     map[id.index] = NodeId{ordered.push_back(graph_->node(id))};
   }
-  /// Counting sort of the insertions by position; those at one position keep their order.
-  constexpr void sort_insertions() {
-    Pool<std::uint32_t> first;
-    first.resize(old_count_ + 1, 0);
-    for (const NodeId p : positions_) ++first[p.index + 1];
-    for (std::uint32_t i = 0; i < old_count_; ++i) first[i + 1] += first[i];
-    order_.resize(positions_.size(), no_node);
-    Pool<NodeId> positions;
-    positions.resize(positions_.size(), no_node);
-    for (std::uint32_t k = 0; k < positions_.size(); ++k) {
-      const std::uint32_t slot = first[positions_[k].index]++;
-      order_[slot] = NodeId{old_count_ + k};
-      positions[slot] = positions_[k];
-    }
-    positions_ = std::move(positions);
+  /// Names were given in the order of insertion. That is final unless authors took turns, or one came behind another
+  /// whose erasures set names free.
+  [[nodiscard]] constexpr auto has_final_names() const -> bool {
+    for (const Insertion& insertion : insertions_)
+      if (insertion.author != insertions_[0].author || first_eraser_ < insertion.author) return false;
+    return true;
   }
-  /// What users of `id` use instead. Shortens the chain it walked, so that all users together cost O(nodes).
-  constexpr auto resolved(NodeId id) -> NodeId {
-    NodeId last = id;
-    while (replacements_[last.index] != no_node) last = replacements_[last.index];
-    while (id != last) {
-      const NodeId next = replacements_[id.index];
-      replacements_[id.index] = last;
-      id = next;
+  /// O(inserting authors x nodes).
+  constexpr void name_by_author() {
+    Pool<std::uint16_t> authors;
+    for (const Insertion& insertion : insertions_) {
+      while (authors.size() <= insertion.author) authors.push_back(0);
+      authors[insertion.author] = 1;
     }
-    return last;
+    for (std::uint16_t author = 0; author < authors.size(); ++author)
+      if (authors[author] != 0) name_nodes_of(author);
+  }
+  constexpr void name_nodes_of(std::uint16_t author) {
+    names_ = NameTable();
+    for (std::uint32_t i = 0; i < graph_->node_count(); ++i) {
+      const bool is_there = i < old_count_ || insertions_[i - old_count_].author < author;
+      const bool is_gone = is_erased({i}) && erased_by_[i] < author;
+      if (is_there && !is_gone) names_.add(*graph_, graph_->node({i}).name);
+    }
+    for (std::uint32_t k = 0; k < insertions_.size(); ++k)
+      if (insertions_[k].author == author)
+        graph_->mutable_node({old_count_ + k}).name =
+            names_.unique(*graph_, texts_, graph_->text(insertions_[k].wanted_name));
   }
   constexpr void remap(const Pool<NodeId>& map) {
     for (std::uint32_t i = 0; i < graph_->node_count(); ++i)
-      if (erased_[i] == 0) remap(graph_->mutable_arguments(NodeId{i}), map, i >= old_count_);
+      if (!is_erased({i})) remap(graph_->mutable_arguments(NodeId{i}), map, i >= old_count_);
     for (InputSpec& input : graph_->mutable_inputs()) input.node = map[input.node.index];
   }
   constexpr void remap(std::span<Argument> arguments, const Pool<NodeId>& map, bool is_new) {
     for (Argument& a : arguments) {
       if (a.is_node()) {
-        const NodeId used = is_new ? a.node() : resolved(a.node());
+        const NodeId used = is_new ? a.node() : replacements_[a.node()];
         a = Argument(map[used.index]).with_keyword(a.keyword());
       } else if (a.is_group()) {
         remap(graph_->mutable_children(a), map, is_new);
@@ -175,11 +240,12 @@ class Editor {
   NameTable names_;
   OperatorInterner operators_;
   std::uint32_t old_count_;
-  Pool<NodeId> positions_;  ///< of the k-th insertion, whose id is old_count_ + k
-  Pool<NodeId> order_;      ///< insertions in order of position, once sorted
-  Pool<NodeId> replacements_;
-  Pool<std::uint8_t> erased_;
-  bool sorted_ = true;
+  Pool<NodeId> before_;  ///< of each node, the inserted node directly before it
+  Pool<Insertion> insertions_;  ///< the k-th made node old_count_ + k
+  Replacements replacements_;
+  Pool<std::uint16_t> erased_by_;
+  std::uint16_t author_ = 0;
+  std::uint16_t first_eraser_ = nobody;
   bool knows_names_ = false;
 };
 

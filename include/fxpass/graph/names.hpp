@@ -118,22 +118,25 @@ class NameTable {
   constexpr NameTable() = default;
   /// Knows the names of `graph`. O(nodes).
   constexpr explicit NameTable(const Graph& graph) {
-    for (const Node& node : graph.nodes()) take(graph, node.name);
+    for (const Node& node : graph.nodes()) add(graph, node.name);
   }
+
+  /// A node has this name.
+  constexpr void add(const Graph& graph, Name n) { taken_.insert(hash(graph, n), names_.push_back(n)); }
 
   /// `name` itself if it is free and not reserved for Python, else the first of `name_1`, `name_2`, ... that is; taken
   /// from now on.
   constexpr auto unique(Graph& graph, TextInterner& texts, std::string_view name) -> Name {
     Name n = split(graph, texts, name);
     if (!is_taken(graph, n) && (n.ordinal != 0 || !is_reserved_name(graph.text(n.base)))) {
-      take(graph, n);
+      add(graph, n);
       return n;
     }
     const std::uint32_t counter = counter_of(graph, n.base);
     do {
       n.ordinal = ++counters_[counter].last;
     } while (is_taken(graph, n));
-    take(graph, n);
+    add(graph, n);
     return n;
   }
 
@@ -163,7 +166,6 @@ class NameTable {
       return names_[id].ordinal == n.ordinal && graph.text(names_[id].base) == graph.text(n.base);
     }) != detail::IdTable::absent;
   }
-  constexpr void take(const Graph& graph, Name n) { taken_.insert(hash(graph, n), names_.push_back(n)); }
   constexpr auto counter_of(const Graph& graph, TextId base) -> std::uint32_t {
     const std::uint64_t h = detail::hash(graph.text(base));
     const std::uint32_t found = counter_table_.find(

@@ -22,6 +22,9 @@ UNWANTED = re.compile(
     r"_mixed|_saturate|_nnpack|_use_|_has_|_version|_is_|__|_assert_async|_autocast|_dim_|_enum|_get_|_set_item|"
     r"_unwrap|_tensor_to|_infer|_list|_ncf|_pack|_pad_packed|_slow|_batch_norm_impl|_functional_|_grid_sampler_2d_cpu)"
     r"|prims\.(_|make_token|inductor|fft_))")
+# Methods of tensors that the dispatcher does not know.
+METHODS = {"aten::cpu", "aten::cuda", "aten::element_size", "aten::size", "aten::stride", "aten::sym_size",
+           "aten::to.prim_Device", "aten::to.prim_other"}
 SHIFTS = re.compile(r"^aten\.__(i?(and|or|xor|lshift|rshift))__\.")
 
 
@@ -40,12 +43,15 @@ def wanted(name, schema):
 
 
 def rows():
+    # What TorchScript alone knows (`aten::copy_.int`) no graph of tensors calls.
+    known = METHODS | set(torch._C._dispatch_get_all_op_names())
     for schema in torch._C._jit_get_all_schemas():
         namespace, _, base = schema.name.partition("::")
         name = f"{namespace}.{base}.{schema.overload_name or 'default'}"
         text = str(schema)
         signature = text[text.index("("):]
-        if wanted(name, signature):
+        full_name = f"{schema.name}.{schema.overload_name}" if schema.overload_name else schema.name
+        if full_name in known and wanted(name, signature):
             yield f"{name}{signature}"
 
 

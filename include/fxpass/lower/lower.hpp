@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/lower/default_lowerings.hpp>
+#include <fxpass/lower/lowering.hpp>
+#include <fxpass/lower/signature.hpp>
+#include <fxpass/lower/target.hpp>
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// @file
+/// `lower(target)`: from a module that the passes have prepared to HLO and the signature by which it is run.
+
+namespace fxpass {
+
+/// An HLO module and how to run it.
+struct LoweredModule {
+  hlo::Module module;
+  Signature signature;
+
+  /// So that it is emitted as it is: `emit<HloText>(lowered)`.
+  constexpr operator const hlo::Module&() const { return module; }  // NOLINT(google-explicit-constructor)
+
+  friend constexpr auto operator==(const LoweredModule&, const LoweredModule&) -> bool = default;
+};
+
+namespace detail {
+
+/// Lowers one graph.
+class GraphLowering {
+ public:
+  constexpr GraphLowering(const Graph& graph, LoweringTable table)
+      : graph_(graph), table_(table), builder_("fxpass"), context_(graph, builder_) {}
+
+  [[nodiscard]] constexpr auto run() && -> Expected<LoweredModule> {
+    check_sizes();
+    find_lowerings();
+    if (!errors_.empty()) return std::move(errors_);
+    Expected<Signature> signature = signature_of(graph_);
+    if (!signature) return std::move(signature).error();
+
+    add_parameters(*signature);
+    for (std::uint32_t i = 0; i < graph_.node_count(); ++i) lower_node({i});
+    for (const WriteBack& alias : signature->hlo_input_output_alias)
+      builder_.add_alias({alias.output, alias.input, hlo::Alias::Kind::must});
+    builder_.clear_metadata();
+    Expected<hlo::Module> module = builder_.finish(builder_.tuple(results(*signature).view()));
+    if (!module) return std::move(module).error();
+    return LoweredModule{std::move(*module), std::move(*signature)};
+  }
+
+ private:
+  /// Names each symbol once, at the first node that has it.
+  constexpr void check_sizes() {
+    Pool<SymInt> named;
+    for (std::uint32_t i = 0; i < graph_.node_count(); ++i)
+      for (const TensorMeta& meta : graph_.values({i})) {
+        if (!meta.known) continue;
+        for (const SymInt& size : graph_.sizes(meta)) {
+          if (!size.is_symbolic() || is_named(named, size)) continue;
+          named.push_back(size);
+          errors_.add(error_at(graph_, {i}, DiagnosticCode::symbolic_size,
+                               text_of("a size is ", graph_.expression(size), ", but HLO needs a number")));
+        }
+      }
+  }
+  [[nodiscard]] constexpr auto is_named(const Pool<SymInt>& named, SymInt size) const -> bool {
+    for (const SymInt& s : named)
+      if (graph_.expression(s) == graph_.expression(size)) return true;
+    return false;
+  }
+
+  /// One look-up an operator, and one diagnostic for each that has no lowering.
+  constexpr void find_lowerings() {
+    constexpr std::uint8_t not_asked = 0, asked = 1;
+    functions_.resize(static_cast<std::uint32_t>(graph_.operators().size()), nullptr);
+    Pool<std::uint8_t> state;
+    state.resize(functions_.size(), not_asked);
+    std::vector<Missing> missing;
+    for (std::uint32_t i = 0; i < graph_.node_count(); ++i) {
+      const Node& node = graph_.node({i});
+      if (node.kind == NodeKind::placeholder || node.kind == NodeKind::output) continue;
+      if (node.kind == NodeKind::get_attr || node.kind == NodeKind::call_module) {
+        refuse(node, {i});
+        continue;
+      }
+      if (state[node.op.index] == not_asked) {
+        state[node.op.index] = asked;
+        functions_[node.op.index] = table_.find(operator_name({i}));
+      }
+      if (functions_[node.op.index] == nullptr) add_missing(missing, {i});
+    }
+    for (const Missing& m : missing)
+      errors_.add(error_at(graph_, m.first, DiagnosticCode::missing_lowering,
+                           text_of("no lowering for ", m.op, ", called ", m.count, m.count == 1 ? " time: " : " times: ",
+                                   m.nodes)));
+  }
+  struct Missing {
+    std::string_view op;
+    NodeId first;
+    std::uint32_t count = 0;
+    Text nodes;
+  };
+  constexpr void add_missing(std::vector<Missing>& missing, NodeId id) const {
+    constexpr std::uint32_t longest_list = 8;
+    const std::string_view name = operator_name(id);
+    std::size_t at = 0;
+    while (at < missing.size() && missing[at].op != name) ++at;
+    if (at == missing.size()) missing.push_back({name, id, 0, {}});
+    Missing& m = missing[at];
+    ++m.count;
+    if (m.count <= longest_list) append_all(m.nodes, m.count == 1 ? "" : ", ", graph_.name(id));
+    if (m.count == longest_list + 1) append_to(m.nodes, ", ...");
+  }
+  /// "aten.add.Tensor"; of an operator without schema what `torch.ops` calls it, or its Python name.
+  [[nodiscard]] constexpr auto operator_name(NodeId id) const -> std::string_view {
+    std::string_view name = Call(graph_, id).name();
+    if (name.starts_with("torch.ops.")) name.remove_prefix(10);
+    return name;
+  }
+  constexpr void refuse(const Node& node, NodeId id) {
+    if (node.kind == NodeKind::get_attr) {
+      // A subgraph, say, is the business of whoever reads it.
+      if (node.value_kind == ValueKind::tensor)
+        errors_.add(error_at(graph_, id, DiagnosticCode::unsupported,
+                             text_of("tensor attribute ", graph_.target(id), " is not an input of the graph")));
+    } else {
+      errors_.add(error_at(graph_, id, DiagnosticCode::missing_lowering,
+                           text_of("no lowering for a call of module ", graph_.target(id))));
+    }
+  }
+
+  constexpr void add_parameters(const Signature& signature) {
+    for (std::size_t i = 0; i < signature.inputs.size(); ++i) {
+      const SignatureInput& input = signature.inputs[i];
+      if (!input.tensor) continue;
+      const hlo::Value parameter = builder_.parameter(input.tensor->shape, input.name);
+      context_.set_values(graph_.inputs()[i].node, std::span<const hlo::Value>(&parameter, 1));
+    }
+  }
+  constexpr void lower_node(NodeId id) {
+    const Node& node = graph_.node(id);
+    if (node.kind != NodeKind::call_function && node.kind != NodeKind::call_method) return;
+    if (depends_on_failure(id)) return;
+    const Call call(graph_, id);
+    set_metadata(call);
+    functions_[node.op.index](context_, call);
+    check_values(call);
+  }
+  /// Whether an operand has no value though it should, which has been said.
+  [[nodiscard]] constexpr auto depends_on_failure(NodeId id) const -> bool {
+    bool failed = false;
+    graph_.for_each_operand(id, [&](NodeId operand) {
+      const auto values = context_.values(operand);
+      bool none_valid = graph_.tensor(operand) != nullptr || !values.empty();
+      for (const hlo::Value& value : values) none_valid = none_valid && !value.valid();
+      failed = failed || none_valid;
+    });
+    return failed;
+  }
+  constexpr void set_metadata(const Call& call) {
+    const TextId trace = call.node().stack_trace;
+    if (trace != last_trace_) {
+      last_trace_ = trace;
+      last_place_ = model_line(graph_, call.id());
+    }
+    builder_.set_metadata(call.name(), graph_.name(call.id()), last_place_.file, last_place_.line);
+  }
+  /// What was lowered has the shapes and dtypes that the program has: a wrong lowering is found here, at its node.
+  constexpr void check_values(const Call& call) {
+    const auto metas = graph_.values(call.id());
+    const auto values = context_.values(call.id());
+    for (std::size_t i = 0; i < metas.size(); ++i) {
+      if (!metas[i].known) continue;
+      const hlo::Value value = i < values.size() ? values[i] : hlo::Value{};
+      if (!value.valid()) continue;
+      const hlo::Shape expected = context_.shape_of(metas[i]);
+      if (builder_.shape(value) == expected) continue;
+      context_.fail(call, DiagnosticCode::invalid_hlo,
+                    text_of("the lowering gives ", builder_.shape(value), ", the program says ", expected));
+    }
+    if (graph_.tensor(call.id()) != nullptr && values.empty())
+      context_.fail(call, DiagnosticCode::invalid_hlo, "the lowering gives no value");
+  }
+  [[nodiscard]] constexpr auto results(const Signature& signature) const -> Pool<hlo::Value> {
+    Pool<hlo::Value> list;
+    const auto values = graph_.arguments(graph_.output_node());
+    for (std::size_t i = 0; i < signature.outputs.size(); ++i) {
+      if (!signature.outputs[i].tensor) continue;
+      const auto value = context_.values(values[i].node());
+      list.push_back(value.empty() ? hlo::Value{} : value[0]);
+    }
+    return list;
+  }
+
+  const Graph& graph_;
+  LoweringTable table_;
+  hlo::Builder builder_;
+  LoweringContext context_;
+  Diagnostics errors_;
+  Pool<LowerFunction> functions_;  ///< by operator
+  TextId last_trace_;
+  SourcePlace last_place_;
+};
+
+/// One diagnostic for each element type that the target refuses, at the first instruction that has it.
+template <LoweringTarget Target>
+constexpr auto check_legality(const hlo::Module& module, const Target& target) -> Status {
+  Diagnostics errors;
+  std::array<bool, dtype_table.size()> is_refused{};
+  for (const hlo::Instruction& i : module.instructions) {
+    if (!module.shapes.is_array(i.shape)) continue;
+    const DType dtype = module.shapes.dtype(i.shape);
+    const std::string_view reason = target.reason_to_refuse(dtype);
+    if (reason.empty() || std::exchange(is_refused[static_cast<std::size_t>(dtype)], true)) continue;
+    const hlo::Metadata& from = module.metadata[i.metadata];
+    Diagnostic d = Diagnostic::error(
+        DiagnosticCode::illegal_for_target,
+        text_of("a value is ", dtype_info(dtype).torch_name, "; ", target.name, " ", reason));
+    d.node = i.opcode == hlo::Opcode::parameter ? module.text(i.name) : module.text(from.op_name);
+    d.model = {Text(module.text(from.source_file)), from.source_line, 0};
+    errors.add(std::move(d));
+  }
+  if (!errors.empty()) return errors;
+  return {};
+}
+
+}  // namespace detail
+
+/// Lowers a graph whatever is known of it. Callers that hold a `Module` use `lower(target)`, which sees to it that the
+/// passes have run.
+template <LoweringTarget Target>
+constexpr auto lower_graph(const Graph& graph, const Target& target, LoweringTable table) -> Expected<LoweredModule> {
+  Expected<LoweredModule> lowered = detail::GraphLowering(graph, table).run();
+  if (!lowered) return lowered;
+  if (Status legal = detail::check_legality(lowered->module, target); !legal) return std::move(legal).error();
+  return lowered;
+}
+
+}  // namespace fxpass

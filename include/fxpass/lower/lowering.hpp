@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/lower/context.hpp>
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+/// @file
+/// Lowerings are types in a static list: an operator's name, and a function from its arguments to HLO.
+///
+///     struct LowerCube {
+///       static constexpr std::string_view op = "mylib.cube";
+///       static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+///         const hlo::Value x = c.tensor(call, "x");
+///         return c.builder().multiply(x, c.builder().multiply(x, x));
+///       }
+///     };
+///     constexpr auto mine = default_lowerings + lowerings<LowerCube>{};
+///
+/// `op` names all overloads ("aten.max") or one ("aten.max.dim"), which goes before the former. It may be an array of
+/// such names. `lower` returns one value, a `Pool` of them for a tuple, or nothing for an operator without a result.
+/// It is a template, so that a program compiles only the lowerings that it lists.
+
+namespace fxpass {
+
+namespace detail {
+
+/// `L::op` as an array of names.
+template <class L>
+constexpr auto names_of() {
+  if constexpr (std::convertible_to<decltype(L::op), std::string_view>)
+    return std::array<std::string_view, 1>{L::op};
+  else
+    return L::op;
+}
+
+template <class L>
+constexpr void run_lowering(LoweringContext& c, const Call& call) {
+  using Result = decltype(L::lower(c, call));
+  if constexpr (std::is_void_v<Result>) {
+    L::lower(c, call);
+  } else if constexpr (std::same_as<Result, hlo::Value>) {
+    const hlo::Value value = L::lower(c, call);
+    c.set_values(call.id(), std::span<const hlo::Value>(&value, 1));
+  } else {
+    c.set_values(call.id(), L::lower(c, call).view());
+  }
+}
+
+/// Text as a template argument.
+template <std::size_t N>
+struct FixedName {
+  char chars[N]{};
+  constexpr FixedName(const char (&text)[N]) {  // NOLINT(google-explicit-constructor): written as a literal
+    for (std::size_t i = 0; i < N; ++i) chars[i] = text[i];
+  }
+  [[nodiscard]] constexpr auto view() const -> std::string_view { return {chars, N - 1}; }
+};
+
+/// A lowering that replaces those of the same operators before it in the list.
+template <class L>
+struct Overriding {
+  using lowering = L;
+};
+template <class L>
+struct Unwrapped {
+  using type = L;
+  static constexpr bool overrides = false;
+};
+template <class L>
+struct Unwrapped<Overriding<L>> {
+  using type = L;
+  static constexpr bool overrides = true;
+};
+
+/// One operator of one lowering of a list.
+struct ListedOperator {
+  std::string_view op;
+  std::uint16_t place = 0;  ///< of the lowering in the list
+  bool overrides = false;
+};
+
+struct LoweringClash {
+  std::size_t first = 0;
+  std::size_t second = 0;
+  [[nodiscard]] constexpr auto exists() const -> bool { return first != second; }
+};
+
+}  // namespace detail
+
+/// A type with an operator's name and a function that lowers it.
+template <class L>
+concept Lowering = requires { detail::names_of<L>(); } && requires(LoweringContext& c, const Call& call) {
+  L::lower(c, call);
+};
+
+using LowerFunction = void (*)(LoweringContext&, const Call&);
+
+/// An operator's lowering, as found at run time.
+struct LoweringEntry {
+  std::string_view op;
+  LowerFunction lower = nullptr;
+};
+
+/// The lowerings of a list, sorted by operator; a view of static storage.
+class LoweringTable {
+ public:
+  constexpr LoweringTable() = default;
+  constexpr explicit LoweringTable(std::span<const LoweringEntry> entries) : entries_(entries) {}
+
+  [[nodiscard]] constexpr auto entries() const -> std::span<const LoweringEntry> { return entries_; }
+  /// The lowering of overload `name`, else of its base name; null if there is none. O(log entries).
+  [[nodiscard]] constexpr auto find(std::string_view name) const -> LowerFunction {
+    if (const LowerFunction exact = find_exactly(name)) return exact;
+    const auto dot = name.rfind('.');
+    return dot == std::string_view::npos ? nullptr : find_exactly(name.substr(0, dot));
+  }
+
+ private:
+  [[nodiscard]] constexpr auto find_exactly(std::string_view name) const -> LowerFunction {
+    const auto at = std::ranges::lower_bound(entries_, name, {}, &LoweringEntry::op);
+    return at != entries_.end() && at->op == name ? at->lower : nullptr;
+  }
+
+  std::span<const LoweringEntry> entries_;
+};
+
+/// A list of lowerings. A member is a lowering, or `detail::Overriding` of one.
+template <class... L>
+struct lowerings {
+  static constexpr std::size_t name_count = (std::size_t{0} + ... + detail::names_of<typename detail::Unwrapped<L>::type>().size());
+
+  /// All operators, sorted by name, in the list's order where names are equal.
+  static constexpr std::array<detail::ListedOperator, name_count> operators = [] {
+    std::array<detail::ListedOperator, name_count> all{};
+    std::size_t n = 0;
+    std::uint16_t place = 0;
+    const auto add = [&](const auto& names, bool overrides) {
+      for (const std::string_view name : names) all[n++] = {name, place, overrides};
+      ++place;
+    };
+    (add(detail::names_of<typename detail::Unwrapped<L>::type>(), detail::Unwrapped<L>::overrides), ...);
+    std::ranges::sort(all, [](const detail::ListedOperator& a, const detail::ListedOperator& b) {
+      const auto order = a.op <=> b.op;
+      return order < 0 || (order == 0 && a.place < b.place);
+    });
+    return all;
+  }();
+
+  /// Two lowerings of one operator of which the second does not say that it overrides; the same place twice if none.
+  static constexpr detail::LoweringClash clash = [] {
+    for (std::size_t i = 1; i < name_count; ++i)
+      if (operators[i].op == operators[i - 1].op && !operators[i].overrides)
+        return detail::LoweringClash{operators[i - 1].place, operators[i].place};
+    return detail::LoweringClash{};
+  }();
+
+  /// These lowerings, those of `other` in place of any for the same operator.
+  template <class... M>
+  [[nodiscard]] constexpr auto override_with(lowerings<M...>) const {
+    return lowerings<L..., detail::Overriding<typename detail::Unwrapped<M>::type>...>{};
+  }
+
+  [[nodiscard]] static constexpr auto table() -> LoweringTable { return LoweringTable(entries); }
+
+ private:
+  static constexpr std::size_t entry_count = [] {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < name_count; ++i)
+      if (i + 1 == name_count || operators[i].op != operators[i + 1].op) ++count;
+    return count;
+  }();
+  static constexpr std::array<LoweringEntry, entry_count> entries = [] {
+    constexpr LowerFunction functions[] = {nullptr, &detail::run_lowering<typename detail::Unwrapped<L>::type>...};
+    std::array<LoweringEntry, entry_count> all{};
+    std::size_t n = 0;
+    // Of equal names the last one counts: it overrides the others.
+    for (std::size_t i = 0; i < name_count; ++i)
+      if (i + 1 == name_count || operators[i].op != operators[i + 1].op)
+        all[n++] = {operators[i].op, functions[operators[i].place + 1]};
+    return all;
+  }();
+};
+
+namespace detail {
+
+template <class... Lists>
+struct Joined;
+template <class... L>
+struct Joined<lowerings<L...>> {
+  using type = lowerings<L...>;
+};
+template <class... L, class... M, class... Rest>
+struct Joined<lowerings<L...>, lowerings<M...>, Rest...> : Joined<lowerings<L..., M...>, Rest...> {};
+
+/// Type number `I`.
+template <std::size_t I, class T>
+struct Indexed {
+  static auto get(std::integral_constant<std::size_t, I>) -> T;
+};
+template <class Sequence, class... T>
+struct IndexedList;
+template <std::size_t... I, class... T>
+struct IndexedList<std::index_sequence<I...>, T...> : Indexed<I, T>... {
+  using Indexed<I, T>::get...;
+};
+template <std::size_t I, class... T>
+using type_at =
+    decltype(IndexedList<std::index_sequence_for<T...>, T...>::get(std::integral_constant<std::size_t, I>{}));
+
+}  // namespace detail
+
+/// The lowerings of several lists, one after another.
+template <class... Lists>
+using joined_lowerings = typename detail::Joined<Lists...>::type;
+
+template <class First, class Second>
+struct two_lowerings_for_one_operator {};
+
+namespace detail {
+
+template <class Verdict>
+struct check_lowerings {
+  static_assert(sizeof(Verdict) == 0, "fxpass: two lowerings for one operator; list.override_with(other) replaces");
+};
+/// Nothing for a list without a clash; else the one error.
+template <class... L>
+constexpr void require_no_clash(lowerings<L...>) {
+  using List = lowerings<L...>;
+  if constexpr (List::clash.exists()) {
+    using Verdict = two_lowerings_for_one_operator<typename Unwrapped<type_at<List::clash.first, L...>>::type,
+                                                   typename Unwrapped<type_at<List::clash.second, L...>>::type>;
+    static_cast<void>(sizeof(check_lowerings<Verdict>));
+  }
+}
+
+}  // namespace detail
+
+/// Both lists as one. Two lowerings of one operator do not compile.
+template <class... L, class... M>
+[[nodiscard]] constexpr auto operator+(lowerings<L...>, lowerings<M...>) {
+  detail::require_no_clash(lowerings<L..., M...>{});
+  return lowerings<L..., M...>{};
+}
+
+}  // namespace fxpass

@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/lower/lowering.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+/// @file
+/// Operators that move elements without looking at them: views, slices, joins, and writes into slices. HLO has no views:
+/// each is a value of its own, and XLA sees to it that nothing is copied needlessly.
+
+namespace fxpass {
+
+/// The argument itself: aliases, copies in memory, noise of tracing.
+struct LowerIdentity {
+  static constexpr std::array<std::string_view, 13> op{
+      "aten.alias",        "aten.clone",        "aten.contiguous",       "aten.detach",          "aten.detach_copy",
+      "aten.alias_copy",   "aten.lift",         "aten.lift_fresh",       "aten.lift_fresh_copy", "aten.positive",
+      "aten.resolve_conj", "aten.resolve_neg",  "aten.requires_grad_"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value { return c.tensor(call, "self"); }
+};
+
+/// Nothing at all: assertions that tracing has settled, and switches of PyTorch's own state.
+struct LowerNothing {
+  static constexpr std::array<std::string_view, 6> op{
+      "aten._assert_tensor_metadata", "aten._assert_async",           "aten._assert_scalar",
+      "aten.sym_constrain_range",     "torch._C._log_api_usage_once", "torch._C._set_grad_enabled"};
+  static constexpr void lower(auto&, const Call&) {}
+};
+
+/// The same elements, row by row, in the result's shape.
+struct LowerReshape {
+  static constexpr std::array<std::string_view, 14> op{
+      "aten.view",    "aten.view_copy", "aten.reshape",   "aten._unsafe_view", "aten.view_as",     "aten.reshape_as",
+      "aten.flatten", "aten.unflatten", "aten.unsqueeze", "aten.squeeze",      "aten.ravel",       "aten._reshape_alias",
+      "aten.unsqueeze_copy", "aten.squeeze_copy"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return c.builder().reshape(c.tensor(call, "self"), c.result_shape(call).dims);
+  }
+};
+
+/// The same bytes in another dtype; the last dimension counts elements of that dtype.
+struct LowerViewDtype {
+  static constexpr std::string_view op = "aten.view.dtype";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const hlo::Shape to = c.result_shape(call);
+    const DType from = b.dtype(x);
+    if (from == DType::boolean || to.dtype == DType::boolean) return c.unsupported(call, "bytes of bools");
+    if (byte_size(from) >= byte_size(to.dtype)) return b.reshape(b.bitcast_convert(x, to.dtype), to.dims);
+    hlo::Dims grouped = to.dims;
+    grouped.push_back(byte_size(to.dtype) / byte_size(from));
+    return b.bitcast_convert(b.reshape(x, grouped), to.dtype);
+  }
+};
+
+struct LowerExpand {
+  static constexpr std::array<std::string_view, 4> op{"aten.expand", "aten.expand_as", "aten.expand_copy",
+                                                      "aten.broadcast_to"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return c.broadcast_to(call, c.tensor(call, "self"), c.result_shape(call).dims);
+  }
+};
+
+struct LowerPermute {
+  static constexpr std::array<std::string_view, 2> op{"aten.permute", "aten.permute_copy"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    hlo::Dims order = c.integers(call, "dims");
+    for (std::int64_t& d : order)
+      d = static_cast<std::int64_t>(c.wrapped_dim(call, d, c.builder().rank(x)));
+    return c.builder().transpose(x, order);
+  }
+};
+
+struct LowerTranspose {
+  static constexpr std::array<std::string_view, 2> op{"aten.transpose", "aten.transpose_copy"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value { return swap(c, call, "dim0", "dim1"); }
+
+  static constexpr auto swap(auto& c, const Call& call, std::string_view first, std::string_view second)
+      -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    const std::size_t rank = c.builder().rank(x);
+    const std::size_t a = c.dim(call, first, rank), b = c.dim(call, second, rank);
+    hlo::Dims order = hlo::iota_dims(rank);
+    order[a] = static_cast<std::int64_t>(b);
+    order[b] = static_cast<std::int64_t>(a);
+    return c.builder().transpose(x, rank == 0 ? hlo::Dims{} : order);
+  }
+};
+
+struct LowerSwapAxes {
+  static constexpr std::string_view op = "aten.swapaxes";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return LowerTranspose::swap(c, call, "axis0", "axis1");
+  }
+};
+
+struct LowerSwapDims {
+  static constexpr std::string_view op = "aten.swapdims";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return LowerTranspose::swap(c, call, "dim0", "dim1");
+  }
+};
+
+/// The last two dimensions exchanged; fewer than two stay.
+struct LowerMatrixTranspose {
+  static constexpr std::array<std::string_view, 5> op{"aten.t", "aten.t_copy", "aten.mT", "aten.numpy_T",
+                                                      "aten.matrix_H"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    const std::size_t rank = c.builder().rank(x);
+    if (rank < 2) return x;
+    if (is_complex(c.builder().dtype(x)) && call.name() == "aten.matrix_H.default")
+      return c.unsupported(call, "a conjugate transpose of complex numbers");
+    hlo::Dims order = hlo::iota_dims(rank);
+    if (call.name() == "aten.numpy_T.default")
+      std::ranges::reverse(order);
+    else
+      std::ranges::swap(order[rank - 2], order[rank - 1]);
+    return c.builder().transpose(x, order);
+  }
+};
+
+struct LowerMoveDim {
+  static constexpr std::array<std::string_view, 2> op{"aten.movedim", "aten.moveaxis"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    const std::size_t rank = c.builder().rank(x);
+    const hlo::Dims from = c.integers(call, "source"), to = c.integers(call, "destination");
+    hlo::Dims order(rank, -1);
+    std::array<bool, hlo::max_rank + 1> is_moved{};
+    for (std::size_t i = 0; i < from.size() && i < to.size(); ++i) {
+      const std::size_t source = c.wrapped_dim(call, from[i], rank);
+      order[c.wrapped_dim(call, to[i], rank)] = static_cast<std::int64_t>(source);
+      is_moved[source] = true;
+    }
+    std::size_t next = 0;
+    for (std::int64_t& d : order) {
+      if (d != -1) continue;
+      while (is_moved[next]) ++next;
+      d = static_cast<std::int64_t>(next++);
+    }
+    return c.builder().transpose(x, order);
+  }
+};
+
+// Slices ---------------------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+/// A slice of one dimension as Python means it, cut to the dimension's size.
+struct SliceBounds {
+  std::int64_t start = 0;
+  std::int64_t stop = 0;
+  std::int64_t step = 1;
+
+  [[nodiscard]] constexpr auto count() const -> std::int64_t {
+    return stop <= start ? 0 : (stop - start + step - 1) / step;
+  }
+  [[nodiscard]] constexpr auto is_whole(std::int64_t size) const -> bool {
+    return start == 0 && stop == size && step == 1;
+  }
+
+  [[nodiscard]] static constexpr auto of(std::int64_t size, std::optional<std::int64_t> start,
+                                         std::optional<std::int64_t> stop, std::int64_t step) -> SliceBounds {
+    const auto cut = [size](std::int64_t at) { return std::clamp(at < 0 ? at + size : at, std::int64_t{0}, size); };
+    SliceBounds bounds;
+    bounds.start = start ? cut(*start) : 0;
+    bounds.stop = std::max(bounds.start, stop ? cut(*stop) : size);
+    bounds.step = step;
+    return bounds;
+  }
+};
+
+/// The bounds that `start`, `end` and `step` of a call give dimension `dim` of `x`.
+constexpr auto slice_bounds(auto& c, const Call& call, hlo::Value x, std::size_t dim) -> SliceBounds {
+  const auto bound = [&](std::string_view name) -> std::optional<std::int64_t> {
+    if (!call.has(name)) return std::nullopt;
+    return c.integer(call, name);
+  };
+  const std::int64_t step = c.integer(call, "step");
+  if (step < 1) c.fail(call, DiagnosticCode::eager_would_raise, "the step of a slice must be positive");
+  return SliceBounds::of(c.builder().dims(x)[dim], bound("start"), bound("end"), std::max(step, std::int64_t{1}));
+}
+
+constexpr auto slice(auto& c, hlo::Value x, std::size_t dim, const SliceBounds& bounds) -> hlo::Value {
+  return c.builder().slice_in_dim(x, static_cast<std::int64_t>(dim), bounds.start, bounds.stop, bounds.step);
+}
+
+/// Index `index` of a dimension, which goes away. Negative indices count from the end.
+constexpr auto select(auto& c, const Call& call, hlo::Value x, std::size_t dim, std::int64_t index) -> hlo::Value {
+  auto& b = c.builder();
+  hlo::Dims dims = b.dims(x);
+  if (!x.valid()) return x;
+  const std::int64_t at = index < 0 ? index + dims[dim] : index;
+  if (dim >= dims.size() || at < 0 || at >= dims[dim])
+    return c.fail(call, DiagnosticCode::eager_would_raise, text_of("index ", index, " is out of range"));
+  dims.erase(dim);
+  return b.reshape(b.slice_in_dim(x, static_cast<std::int64_t>(dim), at, at + 1), dims);
+}
+
+/// `source` written over the part of `x` that starts at `starts`.
+constexpr auto update_slice(auto& c, hlo::Value x, hlo::Value source, const hlo::Dims& starts) -> hlo::Value {
+  auto& b = c.builder();
+  if (b.dims(x) == b.dims(source)) return source;
+  Pool<hlo::Value> indices;
+  for (const std::int64_t start : starts) indices.push_back(b.constant(DType::i32, start));
+  return b.dynamic_update_slice(x, source, indices.view());
+}
+
+}  // namespace detail
+
+struct LowerSlice {
+  static constexpr std::array<std::string_view, 2> op{"aten.slice", "aten.slice_copy"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    const std::size_t dim = c.dim(call, "dim", c.builder().rank(x));
+    return detail::slice(c, x, dim, detail::slice_bounds(c, call, x, dim));
+  }
+};
+
+struct LowerNarrow {
+  static constexpr std::array<std::string_view, 2> op{"aten.narrow", "aten.narrow_copy"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    const std::size_t dim = c.dim(call, "dim", c.builder().rank(x));
+    const std::int64_t size = c.builder().dims(x)[dim], start = c.integer(call, "start");
+    const std::int64_t first = start < 0 ? start + size : start;
+    return detail::slice(c, x, dim, {first, first + c.integer(call, "length"), 1});
+  }
+};
+
+struct LowerSelect {
+  static constexpr std::array<std::string_view, 2> op{"aten.select", "aten.select_copy"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    return detail::select(c, call, x, c.dim(call, "dim", c.builder().rank(x)), c.integer(call, "index"));
+  }
+};
+
+/// Pieces one after another along a dimension; how long each is, the results' metadata says.
+struct LowerSplit {
+  static constexpr std::array<std::string_view, 5> op{"aten.split", "aten.split_with_sizes", "aten.chunk",
+                                                      "aten.split_copy", "aten.tensor_split"};
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const hlo::Value x = c.tensor(call, "self");
+    const std::size_t dim = c.dim(call, "dim", c.builder().rank(x));
+    Pool<hlo::Value> pieces;
+    std::int64_t start = 0;
+    for (const TensorMeta& piece : c.graph().values(call.id())) {
+      if (!piece.known) return pieces;
+      const std::int64_t length = c.shape_of(piece).dims[dim];
+      pieces.push_back(detail::slice(c, x, dim, {start, start + length, 1}));
+      start += length;
+    }
+    return pieces;
+  }
+};
+
+struct LowerUnbind {
+  static constexpr std::array<std::string_view, 2> op{"aten.unbind", "aten.unbind_copy"};
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const hlo::Value x = c.tensor(call, "self");
+    const std::size_t dim = c.dim(call, "dim", c.builder().rank(x));
+    Pool<hlo::Value> members;
+    for (std::int64_t i = 0; i < c.builder().dims(x)[dim]; ++i)
+      members.push_back(detail::select(c, call, x, dim, i));
+    return members;
+  }
+};
+
+// Writes into slices ---------------------------------------------------------------------------------------------------
+
+struct LowerSelectScatter {
+  static constexpr std::string_view op = "aten.select_scatter";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self"), source = c.tensor(call, "src");
+    const std::size_t dim = c.dim(call, "dim", b.rank(x));
+    const std::int64_t index = c.integer(call, "index");
+    hlo::Dims window = b.dims(x), starts(b.rank(x), 0);
+    starts[dim] = index < 0 ? index + window[dim] : index;
+    window[dim] = 1;
+    return detail::update_slice(c, x, b.reshape(b.convert(source, b.dtype(x)), window), starts);
+  }
+};
+
+struct LowerSliceScatter {
+  static constexpr std::string_view op = "aten.slice_scatter";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const std::size_t dim = c.dim(call, "dim", b.rank(x));
+    const detail::SliceBounds bounds = detail::slice_bounds(c, call, x, dim);
+    hlo::Dims window = b.dims(x);
+    window[dim] = bounds.count();
+    const hlo::Value source = c.broadcast_to(call, b.convert(c.tensor(call, "src"), b.dtype(x)), window);
+    if (bounds.count() == 0) return x;
+    hlo::Dims starts(b.rank(x), 0);
+    starts[dim] = bounds.start;
+    if (bounds.step == 1) return detail::update_slice(c, x, source, starts);
+    // Spread over every step-th place of a full-sized array, and chosen there.
+    hlo::Dims low = starts, high(b.rank(x), 0), interior(b.rank(x), 0);
+    interior[dim] = bounds.step - 1;
+    high[dim] = b.dims(x)[dim] - bounds.start - ((bounds.count() - 1) * bounds.step + 1);
+    const auto spread = [&](hlo::Value value, hlo::Value padding) {
+      return b.pad(value, padding, low, high, interior);
+    };
+    const hlo::Value is_written =
+        spread(b.full({DType::boolean, window}, true), b.constant(DType::boolean, false));
+    return b.select(is_written, spread(source, c.scalar(b.dtype(x), 0)), x);
+  }
+};
+
+// Joins and rearrangements ---------------------------------------------------------------------------------------------
+
+struct LowerCat {
+  static constexpr std::array<std::string_view, 3> op{"aten.cat", "aten.concat", "aten.concatenate"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Shape result = c.result_shape(call);
+    Pool<hlo::Value> parts;
+    for (const hlo::Value part : c.tensors(call, "tensors")) {
+      // A list of shape [0] fits anything, an old exception in PyTorch.
+      const bool is_legacy_empty = part.valid() && b.dims(part) == hlo::Dims{0} && result.rank() != 1;
+      if (!is_legacy_empty) parts.push_back(b.convert(part, result.dtype));
+    }
+    return b.concatenate(parts.view(), static_cast<std::int64_t>(c.dim(call, "dim", result.rank())));
+  }
+};
+
+struct LowerStack {
+  static constexpr std::string_view op = "aten.stack";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Shape result = c.result_shape(call);
+    const std::size_t dim = c.dim(call, "dim", result.rank());
+    Pool<hlo::Value> parts;
+    for (const hlo::Value part : c.tensors(call, "tensors")) {
+      hlo::Dims dims = b.dims(part);
+      dims.insert(dim, 1);
+      parts.push_back(b.reshape(b.convert(part, result.dtype), dims));
+    }
+    return b.concatenate(parts.view(), static_cast<std::int64_t>(dim));
+  }
+};
+
+struct LowerFlip {
+  static constexpr std::string_view op = "aten.flip";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    hlo::Dims dims = c.integers(call, "dims");
+    for (std::int64_t& d : dims) d = static_cast<std::int64_t>(c.wrapped_dim(call, d, c.builder().rank(x)));
+    return c.builder().rank(x) == 0 ? x : c.builder().reverse(x, dims);
+  }
+};
+
+struct LowerRoll {
+  static constexpr std::string_view op = "aten.roll";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    hlo::Value x = c.tensor(call, "self");
+    const hlo::Dims whole = b.dims(x);
+    const hlo::Dims shifts = c.integers(call, "shifts"), dims = c.integers(call, "dims");
+    if (dims.empty()) x = b.reshape(x, {b.shape(x).element_count()});
+    for (std::size_t i = 0; i < shifts.size(); ++i) {
+      const std::size_t dim = dims.empty() ? 0 : c.wrapped_dim(call, dims[i], b.rank(x));
+      const std::int64_t size = b.dims(x)[dim];
+      const std::int64_t cut = size == 0 ? 0 : ((-shifts[i]) % size + size) % size;
+      if (cut != 0)
+        x = b.concatenate({detail::slice(c, x, dim, {cut, size, 1}), detail::slice(c, x, dim, {0, cut, 1})},
+                          static_cast<std::int64_t>(dim));
+    }
+    return b.reshape(x, whole);
+  }
+};
+
+/// The whole tensor, so many times along each dimension.
+struct LowerRepeat {
+  static constexpr std::string_view op = "aten.repeat";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const hlo::Dims repeats = c.integers(call, "repeats"), dims = b.dims(x);
+    if (repeats.size() < dims.size())
+      return c.fail(call, DiagnosticCode::eager_would_raise, "fewer repeats than dimensions");
+    const std::size_t shift = repeats.size() - dims.size();
+    hlo::Dims spread, places;
+    for (std::size_t d = 0; d < repeats.size(); ++d) {
+      if (repeats[d] != 1) spread.push_back(repeats[d]);
+      if (d < shift) continue;
+      places.push_back(static_cast<std::int64_t>(spread.size()));
+      spread.push_back(dims[d - shift]);
+    }
+    return b.reshape(b.broadcast_in_dim(x, spread, places), c.result_shape(call).dims);
+  }
+};
+
+/// Each element so many times in a row; only a count that is a number.
+struct LowerRepeatInterleave {
+  static constexpr std::string_view op = "aten.repeat_interleave.self_int";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    hlo::Value x = c.tensor(call, "self");
+    if (!call.has("dim")) x = b.reshape(x, {b.shape(x).element_count()});
+    const std::size_t dim = call.has("dim") ? c.dim(call, "dim", b.rank(x)) : 0;
+    hlo::Dims spread = b.dims(x), places;
+    spread.insert(dim + 1, c.integer(call, "repeats"));
+    for (std::size_t d = 0; d < b.rank(x); ++d) places.push_back(static_cast<std::int64_t>(d > dim ? d + 1 : d));
+    return b.reshape(b.broadcast_in_dim(x, spread, places), c.result_shape(call).dims);
+  }
+};
+
+/// Constant padding; the list counts from the last dimension, before and behind. Negative padding cuts.
+struct LowerConstantPad {
+  static constexpr std::array<std::string_view, 2> op{"aten.constant_pad_nd", "aten.pad"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    if (call.schema().base() == "aten.pad" && call.string("mode") != "constant")
+      return c.unsupported(call, "a mode of padding other than constant");
+    const hlo::Value x = c.tensor(call, "self");
+    const hlo::Dims pad = c.integers(call, "pad");
+    const std::size_t rank = b.rank(x);
+    if (pad.size() % 2 != 0 || pad.size() > 2 * rank)
+      return c.fail(call, DiagnosticCode::eager_would_raise, "padding does not fit the dimensions");
+    hlo::Dims low(rank, 0), high(rank, 0);
+    for (std::size_t i = 0; 2 * i < pad.size(); ++i) {
+      low[rank - 1 - i] = pad[2 * i];
+      high[rank - 1 - i] = pad[2 * i + 1];
+    }
+    const bool has_value = call.schema().base() != "aten.pad" || call.has("value");
+    const Number value = has_value ? c.number(call, "value") : Number(0);
+    return b.pad(x, c.scalar(b.dtype(x), value), low, high, hlo::Dims(rank, 0));
+  }
+};
+
+/// The lower or upper triangle; the rest is zero.
+template <detail::FixedName Name, hlo::Direction How>
+struct LowerTriangle {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const std::size_t rank = b.rank(x);
+    if (rank < 2) return c.fail(call, DiagnosticCode::eager_would_raise, "needs a matrix");
+    const hlo::Shape matrix{DType::i64, {b.dims(x)[rank - 2], b.dims(x)[rank - 1]}};
+    const hlo::Value diagonal = c.full(matrix, c.integer(call, "diagonal"));
+    const hlo::Value is_kept = b.compare(b.subtract(b.iota(matrix, 1), b.iota(matrix, 0)), diagonal, How);
+    return b.select(c.broadcast_to(call, is_kept, b.dims(x)), x, c.full_like(x, 0));
+  }
+};
+
+using ShapeLowerings =
+    lowerings<LowerIdentity, LowerNothing, LowerReshape, LowerViewDtype, LowerExpand, LowerPermute, LowerTranspose,
+              LowerSwapAxes, LowerSwapDims, LowerMatrixTranspose, LowerMoveDim, LowerSlice, LowerNarrow, LowerSelect,
+              LowerSplit, LowerUnbind, LowerSelectScatter, LowerSliceScatter, LowerCat, LowerStack, LowerFlip, LowerRoll,
+              LowerRepeat, LowerRepeatInterleave, LowerConstantPad,
+              LowerTriangle<"aten.tril", hlo::Direction::le>, LowerTriangle<"aten.triu", hlo::Direction::ge>>;
+
+}  // namespace fxpass

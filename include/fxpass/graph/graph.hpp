@@ -209,6 +209,9 @@ class Graph {
   [[nodiscard]] constexpr auto mutable_arguments(NodeId id) -> std::span<Argument> {
     return arguments_.view(node(id).arguments);
   }
+  [[nodiscard]] constexpr auto mutable_arguments_in(Range range) -> std::span<Argument> {
+    return arguments_.view(range);
+  }
   [[nodiscard]] constexpr auto mutable_children(const Argument& a) -> std::span<Argument> {
     return arguments_.view(a.children());
   }

@@ -15,6 +15,11 @@ namespace fxpass {
 
 /// The six kinds of a `torch.fx.Node`.
 enum class NodeKind : std::uint8_t { placeholder, get_attr, call_function, call_method, call_module, output };
+[[nodiscard]] constexpr auto to_string(NodeKind kind) -> std::string_view {
+  constexpr std::string_view names[] = {"placeholder", "get_attr",    "call_function",
+                                        "call_method", "call_module", "output"};
+  return names[static_cast<std::size_t>(kind)];
+}
 
 /// What a node's value is.
 enum class ValueKind : std::uint8_t {

@@ -385,7 +385,8 @@ class GraphVerifier {
   }
 
   [[nodiscard]] constexpr auto printed_name(NodeId id) const -> Text {
-    return graph_.holds(graph_.node(id).name.base) ? graph_.name(id) : text_of("node ", id.index);
+    if (graph_.holds(graph_.node(id).name.base)) return graph_.name(id);
+    return text_of("node ", id.index);
   }
 
   struct Keyword {

@@ -147,4 +147,16 @@ class KernelCall {
   return std::move(*declared);
 }
 
+/// Writes `aliases`, by position among all arguments, into the call's keyword `operand_output_aliases`.
+constexpr void set_kernel_aliases(Graph& graph, NodeId id, const Pool<KernelAlias>& aliases) {
+  Pool<Argument> items;
+  for (const KernelAlias alias : aliases) {
+    items.push_back(alias.operand);
+    items.push_back(alias.result);
+  }
+  const Argument dict = Argument::group(ArgumentKind::dict, graph.add_arguments(items.view()));
+  for (Argument& a : graph.mutable_arguments(id))
+    if (a.is_keyword() && graph.text(a.keyword()) == "operand_output_aliases") a = dict.with_keyword(a.keyword());
+}
+
 }  // namespace fxpass

@@ -17,7 +17,7 @@ namespace fxpass {
 /// What a Python index selects.
 struct IndexedView {
   std::uint32_t view = no_view;     ///< after integers, slices, None and Ellipsis; no_view: not decidable here
-  Pool<Argument> tensors;           ///< index tensors by position, None between; empty: basic indexing only
+  bool has_tensors = false;         ///< and index tensors besides, which copy or scatter
   bool writes_nothing = false;      ///< the index holds False
 };
 
@@ -152,7 +152,7 @@ class ViewMaker {
                               meta != nullptr ? geometry_of(graph_, *meta) : std::nullopt);
   }
 
-  /// What `view[index]` is. O(rank) for each index item.
+  /// What `view[index]` is, as far as views go. O(rank) for each index item.
   [[nodiscard]] constexpr auto index(std::uint32_t view, const Argument& index) const -> IndexedView {
     IndexedView result;
     if (!has_geometry(view)) return result;
@@ -166,8 +166,6 @@ class ViewMaker {
     for (const Argument& item : items) consumed += dimensions_taken_by(item);
     std::optional<std::uint32_t> current = view;
     std::int64_t dim = 0;
-    Pool<Argument> tensors;
-    bool has_tensors = false;
     for (const Argument& item : items) {
       if (!current) return result;
       const View& v = analysis_.view(*current);
@@ -175,13 +173,11 @@ class ViewMaker {
         case ArgumentKind::integer: current = select(*current, dim, item.integer()); break;
         case ArgumentKind::slice:
           current = slice_by(*current, dim, item);
-          tensors.push_back(Argument());
           ++dim;
           break;
         case ArgumentKind::ellipsis: {
           const std::int64_t skipped = static_cast<std::int64_t>(analysis_.view(view).rank) - consumed;
           if (skipped < 0) return result;
-          for (std::int64_t i = 0; i < skipped; ++i) tensors.push_back(Argument());
           dim += skipped;
           break;
         }
@@ -191,15 +187,13 @@ class ViewMaker {
           [[fallthrough]];
         case ArgumentKind::none:
           current = unsqueeze(*current, dim);
-          tensors.push_back(Argument());
           ++dim;
           break;
         case ArgumentKind::node: {
           if (graph_.node(item.node()).value_kind != ValueKind::tensor) return result;
           const std::int64_t taken = dimensions_taken_by(item);
           if (dim + taken > static_cast<std::int64_t>(v.rank)) return result;
-          tensors.push_back(item);
-          has_tensors = true;
+          result.has_tensors = true;
           dim += taken;
           break;
         }
@@ -208,7 +202,6 @@ class ViewMaker {
     }
     if (!current) return result;
     result.view = *current;
-    if (has_tensors) result.tensors = std::move(tensors);
     return result;
   }
 
@@ -368,7 +361,7 @@ class ViewRules {
         if (arguments.size() != 2) return make_.opaque(parent, id);
         const IndexedView indexed = make_.index(parent, arguments[1]);
         if (indexed.view != no_view) {
-          if (indexed.tensors.empty() && !indexed.writes_nothing) return indexed.view;
+          if (!indexed.has_tensors && !indexed.writes_nothing) return indexed.view;
           return std::nullopt;
         }
         return is_copying_index(arguments[1]) ? std::nullopt : std::optional(make_.opaque(parent, id));

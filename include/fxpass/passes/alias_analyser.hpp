@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/ops/mutations.hpp>
+#include <fxpass/pass/kernel_registry.hpp>
+#include <fxpass/passes/view_rules.hpp>
+
+#include <cstdint>
+#include <string_view>
+
+/// @file
+/// `AliasAnalyser`: fills an `AliasAnalysis` node by node, in program order, and refuses the writes that cannot be
+/// carried out. Nothing that writes is ever passed over: it is recorded, or it is an error.
+
+namespace fxpass {
+
+namespace detail {
+/// Whether a graph, or a graph inside it, holds an operator that may write.
+[[nodiscard]] constexpr auto holds_writes(const Graph& graph) -> bool {
+  for (const Operator& op : graph.operators())
+    if (op.writes) return true;
+  for (const Graph& inner : graph.subgraphs())
+    if (holds_writes(inner)) return true;
+  return false;
+}
+}  // namespace detail
+
+/// What to make of a kernel that neither declares what it writes nor is registered.
+enum class UnknownKernels : std::uint8_t { refuse, take_for_pure };
+
+class AliasAnalyser {
+ public:
+  constexpr AliasAnalyser(AliasAnalysis& analysis, const KernelRegistry* kernels,
+                          UnknownKernels unknown = UnknownKernels::refuse)
+      : analysis_(&analysis), kernels_(kernels), unknown_kernels_(unknown) {}
+
+  /// Takes node `id` in. Needs all nodes before it to be in. O(arguments + rank).
+  constexpr auto visit(const Graph& graph, NodeId id) -> Status {
+    const Node& node = graph.node(id);
+    switch (node.kind) {
+      case NodeKind::placeholder: return visit_placeholder(graph, id);
+      case NodeKind::get_attr: add_fresh(graph, id); return {};
+      case NodeKind::output: return {};
+      case NodeKind::call_module:
+        return error_at(graph, id, DiagnosticCode::unsupported,
+                        text_of("call_module '", graph.target(id),
+                                "' hides what it reads and writes; trace through it or inline it first"));
+      case NodeKind::call_function:
+      case NodeKind::call_method: return visit_call(graph, id);
+    }
+    return {};
+  }
+
+ private:
+  constexpr auto add_fresh(const Graph& graph, NodeId id) -> std::uint32_t {
+    const std::uint32_t view = analysis_->add_storage(graph, id);
+    analysis_->set_view(id, view);
+    return view;
+  }
+
+  /// Inputs with one storage number share one storage: the same view where they are the same tensor, and undecidable
+  /// where they are different windows of it.
+  constexpr auto visit_placeholder(const Graph& graph, NodeId id) -> Status {
+    const std::uint32_t input = graph.input_of(id);
+    const std::uint32_t number = input == no_input ? own_storage : graph.inputs()[input].storage;
+    if (number == own_storage || graph.tensor(id) == nullptr) {
+      add_fresh(graph, id);
+      return {};
+    }
+    for (const Shared& s : shared_) {
+      if (s.number != number) continue;
+      const std::uint32_t first = analysis_->view_of(s.first);
+      if (same_window(graph, s.first, id)) {
+        analysis_->set_view(id, first);
+        return {};
+      }
+      analysis_->mark_undecidable(analysis_->view(first).storage);
+      analysis_->mark_undecidable(analysis_->view(add_fresh(graph, id)).storage);
+      return {};
+    }
+    shared_.push_back({number, id});
+    add_fresh(graph, id);
+    return {};
+  }
+  [[nodiscard]] static constexpr auto same_window(const Graph& graph, NodeId a, NodeId b) -> bool {
+    const TensorMeta* x = graph.tensor(a);
+    const TensorMeta* y = graph.tensor(b);
+    if (x == nullptr || y == nullptr || x->dtype != y->dtype || x->rank != y->rank ||
+        !(x->storage_offset == y->storage_offset))
+      return false;
+    for (std::uint32_t i = 0; i < x->rank; ++i)
+      if (!(graph.sizes(*x)[i] == graph.sizes(*y)[i]) || !(graph.strides(*x)[i] == graph.strides(*y)[i])) return false;
+    return true;
+  }
+
+  constexpr auto visit_call(const Graph& graph, NodeId id) -> Status {
+    const Operator& op = graph.op(id);
+    if (Status refused = refuse_writing_subgraphs(graph, id); !refused) return refused;
+    if (op.writes) {
+      const ops::WriteRule rule = ops::write_rule(graph.schema(op));
+      if (Status recorded = record_writes(graph, id, rule); !recorded) return recorded;
+      // `x.add_(1)` is x; a kernel, a batch norm and setitem return something else.
+      if (rule != ops::WriteRule::kernel && rule != ops::WriteRule::batch_norm && rule != ops::WriteRule::setitem) {
+        analysis_->set_view(id, analysis_->view_of(self_of(graph, id)));
+        return {};
+      }
+    }
+    if (graph.node(id).value_kind == ValueKind::sym_int || graph.node(id).value_kind == ValueKind::scalar) return {};
+    if (op.view == ops::ViewRule::getitem && is_member_access(graph, id)) {
+      visit_member(graph, id);
+      return {};
+    }
+    const ViewRules rules(graph, *analysis_);
+    if (const auto view = rules.derive(id))
+      analysis_->set_view(id, *view);
+    else
+      add_fresh(graph, id);
+    return {};
+  }
+
+  /// `getitem(k, 1)` where k has several results: a tensor of its own, the same one each time it is asked for; of a
+  /// list of views (`split`), a view that cannot be told apart here.
+  [[nodiscard]] static constexpr auto is_member_access(const Graph& graph, NodeId id) -> bool {
+    const auto arguments = graph.arguments(id);
+    return arguments.size() == 2 && arguments[0].is_node() &&
+           graph.node(arguments[0].node()).value_kind == ValueKind::tuple;
+  }
+  constexpr void visit_member(const Graph& graph, NodeId id) {
+    const auto arguments = graph.arguments(id);
+    const NodeId tuple = arguments[0].node();
+    const std::int64_t index = arguments[1].is(ArgumentKind::integer) ? arguments[1].integer() : -1;
+    if (graph.op(tuple).view != ops::ViewRule::none) {
+      analysis_->set_view(id, ViewMaker(graph, *analysis_).opaque(analysis_->view_of(tuple), id));
+      return;
+    }
+    const std::uint64_t hash =
+        (std::uint64_t{tuple.index} << 32U | static_cast<std::uint32_t>(index)) * 0x9e3779b97f4a7c15ULL;
+    const std::uint32_t known = member_table_.find(hash, [&](std::uint32_t i) {
+      return members_[i].tuple == tuple && members_[i].index == index;
+    });
+    if (known != detail::IdTable::absent) {
+      analysis_->set_view(id, members_[known].view);
+      return;
+    }
+    member_table_.insert(hash, members_.push_back({tuple, index, add_fresh(graph, id)}));
+  }
+
+  [[nodiscard]] static constexpr auto refuse_writing_subgraphs(const Graph& graph, NodeId id) -> Status {
+    for (const Argument& a : graph.arguments(id))
+      if (a.is(ArgumentKind::subgraph) && detail::holds_writes(graph.subgraphs()[a.subgraph()]))
+        return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                        text_of("a graph passed to ", graph.target(id),
+                                " writes into a tensor; writes inside nested graphs are not carried out"));
+    return {};
+  }
+
+  // Writes -----------------------------------------------------------------------------------------------------------
+  [[nodiscard]] static constexpr auto self_of(const Graph& graph, NodeId id) -> NodeId {
+    const Call call(graph, id);
+    if (const NodeId self = call.operand("self"); self != no_node) return self;
+    return call.operand("input");
+  }
+
+  constexpr auto record_writes(const Graph& graph, NodeId id, ops::WriteRule rule) -> Status {
+    switch (rule) {
+      case ops::WriteRule::unknown: return refuse_unknown(graph, id);
+      case ops::WriteRule::nothing: return {};
+      case ops::WriteRule::setitem: return record_setitem(graph, id);
+      case ops::WriteRule::batch_norm: return record_batch_norm(graph, id);
+      case ops::WriteRule::kernel: return record_kernel(graph, id);
+      default: break;
+    }
+    const NodeId self = self_of(graph, id);
+    if (self == no_node || analysis_->view_of(self) == no_view)
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of(graph.target(id), " writes into something that is no tensor of this graph"));
+    return record(graph, id, analysis_->view_of(self), 0,
+                  rule == ops::WriteRule::fill || rule == ops::WriteRule::zero);
+  }
+
+  [[nodiscard]] static constexpr auto refuse_unknown(const Graph& graph, NodeId id) -> Status {
+    return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                    text_of(Call(graph, id).name(), " writes into a tensor in a way that fxpass does not carry out"));
+  }
+
+  constexpr auto record_setitem(const Graph& graph, NodeId id) -> Status {
+    const auto arguments = graph.arguments(id);
+    if (arguments.size() != 3 || !arguments[0].is_node() || analysis_->view_of(arguments[0].node()) == no_view)
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      "setitem on something that is no tensor of this graph");
+    const std::uint32_t self = analysis_->view_of(arguments[0].node());
+    if (Status refused = check_target(graph, id, self, true); !refused) return refused;
+    const IndexedView target = ViewMaker(graph, *analysis_).index(self, arguments[1]);
+    if (target.view == no_view)
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      analysis_->view(self).has_geometry
+                          ? "setitem with an index that fxpass does not carry out, or that is out of range"
+                          : "setitem needs the sizes and strides of its target");
+    if (target.writes_nothing) return {};
+    return record(graph, id, target.view, 0, !arguments[2].is_node() && !target.has_tensors);
+  }
+
+  constexpr auto record_batch_norm(const Graph& graph, NodeId id) -> Status {
+    const Call call(graph, id);
+    const auto training = call.boolean("training");
+    if (!training)
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      "whether batch_norm updates its statistics is not known before the program runs");
+    if (!*training) return {};
+    std::uint32_t result = 3;  // of _native_batch_norm_legit_functional
+    for (const std::string_view name : {"running_mean", "running_var"}) {
+      const NodeId statistics = call.operand(name);
+      if (statistics != no_node)
+        if (Status recorded = record(graph, id, analysis_->view_of(statistics), result, false); !recorded)
+          return recorded;
+      ++result;
+    }
+    return {};
+  }
+
+  constexpr auto record_kernel(const Graph& graph, NodeId id) -> Status {
+    auto aliases = kernel_aliases(graph, id, kernels_);
+    const KernelCall kernel(graph, id);
+    if (!aliases) {
+      const bool is_unknown = aliases.error().front().code == DiagnosticCode::unknown_kernel;
+      if (is_unknown && unknown_kernels_ == UnknownKernels::take_for_pure) return {};
+      return std::move(aliases).error();
+    }
+    for (const KernelAlias alias : *aliases)
+      if (Status recorded =
+              record(graph, id, analysis_->view_of(kernel.tensor_at(alias.operand)), alias.result, false);
+          !recorded)
+        return recorded;
+    return {};
+  }
+
+  constexpr auto record(const Graph& graph, NodeId id, std::uint32_t view, std::uint32_t result,
+                        bool writes_one_value) -> Status {
+    if (Status refused = check_target(graph, id, view, writes_one_value); !refused) return refused;
+    if (Status refused = check_overlap(graph, id, view); !refused) return refused;
+    analysis_->add_write({id, view, result});
+    return {};
+  }
+
+  /// Refuses targets that PyTorch refuses, and those that cannot be inverted.
+  [[nodiscard]] constexpr auto check_target(const Graph& graph, NodeId id, std::uint32_t view_id,
+                                            bool writes_one_value) const -> Status {
+    const View& view = analysis_->view(view_id);
+    const Storage& storage = analysis_->storage_of(view_id);
+    const Text base = graph.name(storage.base);
+    if (storage.undecidable)
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of("writes into input '", base, "', which shares its storage with another input at another "
+                              "place; what the other input holds afterwards is not decidable"));
+    if (graph.node(storage.base).kind == NodeKind::get_attr)
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of("writes into attribute '", graph.target(storage.base),
+                              "'; lift it to an input of the graph, or its new value is lost"));
+    for (std::uint32_t v = view_id; v != no_view; v = analysis_->view(v).parent)
+      if (analysis_->view(v).step.kind == ViewStep::Kind::opaque)
+        return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                        text_of("writes into '", base, "' through a view that fxpass cannot invert"));
+    if (view.has_geometry && !writes_one_value && has_expanded_dimension(analysis_->geometry(view)))
+      return error_at(graph, id, DiagnosticCode::eager_would_raise,
+                      text_of("writes into an expanded view of '", base,
+                              "', several elements of which are one place; PyTorch raises here, clone() it first"));
+    return {};
+  }
+
+  /// Refuses a target of which an operand that is read is a shifted part.
+  [[nodiscard]] constexpr auto check_overlap(const Graph& graph, NodeId id, std::uint32_t view_id) const -> Status {
+    const View& target = analysis_->view(view_id);
+    if (!target.has_geometry) return {};
+    bool overlaps = false;
+    const auto check = [&](NodeId operand) {
+      const std::uint32_t other = analysis_->view_of(operand);
+      if (other == no_view || other == view_id) return;
+      const View& source = analysis_->view(other);
+      if (source.storage == target.storage && source.has_geometry)
+        overlaps = overlaps || partially_overlap(analysis_->geometry(target), analysis_->geometry(source));
+    };
+    // setitem does not read what it writes into; a kernel's operands are its own affair.
+    const ops::WriteRule rule = ops::write_rule(graph.schema(graph.op(id)));
+    if (rule == ops::WriteRule::setitem)
+      graph.for_each_operand(graph.arguments(id)[2], check);
+    else if (rule != ops::WriteRule::kernel)
+      graph.for_each_operand(id, check);
+    if (!overlaps) return {};
+    return error_at(graph, id, DiagnosticCode::eager_would_raise,
+                    text_of("writes into part of '", graph.name(analysis_->storage_of(view_id).base),
+                            "' while it reads an overlapping part; PyTorch raises here, clone() the operand first"));
+  }
+
+  struct Shared {
+    std::uint32_t number = 0;
+    NodeId first;
+  };
+  struct Member {
+    NodeId tuple;
+    std::int64_t index = 0;
+    std::uint32_t view = no_view;
+  };
+
+  AliasAnalysis* analysis_;
+  const KernelRegistry* kernels_;
+  UnknownKernels unknown_kernels_;
+  Pool<Shared> shared_;
+  Pool<Member> members_;
+  detail::IdTable member_table_;
+};
+
+}  // namespace fxpass

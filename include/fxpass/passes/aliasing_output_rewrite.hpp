@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/pass/contract.hpp>
+#include <fxpass/pass/forward.hpp>
+#include <fxpass/passes/alias_analyser.hpp>
+#include <fxpass/passes/facts.hpp>
+
+#include <string_view>
+
+/// @file
+/// `AliasingOutputRewritePass`: every input that ends up written becomes an output.
+
+namespace fxpass {
+
+/// Finds aliases and writes, and appends one output for each input that is written, in the order of the inputs: the
+/// input itself, whose value at the end of the program is the one written last. The output's spec names the input
+/// (io_map). Refuses writes that cannot be carried out.
+struct AliasingOutputRewritePass {
+  static constexpr std::string_view name = "aliasing_output_rewrite";
+  using forbids = facts<OutOfPlace>;
+  using establishes = facts<AliasesAnalysed, MutationsSurfaced>;
+  using keeps = everything;
+
+  /// Where the writes of kernels are looked up that do not declare them. May be null: such a kernel is then an error.
+  const KernelRegistry* kernels = nullptr;
+
+  struct State {
+    AliasAnalysis* analysis;
+    AliasAnalyser analyser;
+  };
+
+  constexpr auto begin(Graph&, Artifacts<AliasingOutputRewritePass>& artifacts, Context&) const -> State {
+    AliasAnalysis& analysis = artifacts.template get<AliasesAnalysed>();
+    return {&analysis, AliasAnalyser(analysis, kernels)};
+  }
+  [[nodiscard]] static constexpr auto wants(const Node&, const Operator&) -> bool { return true; }
+  constexpr auto visit(State& state, Sweep& sweep) const -> Status {
+    Graph& graph = sweep.graph();
+    const NodeId id = sweep.id();
+    if (graph.node(id).kind == NodeKind::output) return append_written_inputs(*state.analysis, graph, id);
+    if (Status visited = state.analyser.visit(graph, id); !visited) return visited;
+    // What the registry knew is said in the graph from now on, so that nothing later has to ask it again.
+    if (is_kernel_call(graph, graph.op(id)))
+      if (const auto aliases = kernel_aliases(graph, id, kernels)) set_kernel_aliases(graph, id, *aliases);
+    return {};
+  }
+  constexpr auto finish(State&, Graph& graph, Context& context) const -> Status {
+    context.count("original_output_count", graph.original_output_count());
+    return {};
+  }
+
+ private:
+  static constexpr auto append_written_inputs(const AliasAnalysis& analysis, Graph& graph, NodeId output) -> Status {
+    Pool<Argument> values;
+    values.append(graph.arguments(output));
+    for (std::uint32_t i = 0; i < graph.inputs().size(); ++i) {
+      const InputSpec input = graph.inputs()[i];
+      const std::uint32_t view = analysis.view_of(input.node);
+      if (view == no_view || !analysis.storage_of(view).written) continue;
+      for (const OutputSpec& spec : graph.outputs())
+        if (is_mutation(spec.kind) && spec.input == i)
+          return error_at(graph, input.node, DiagnosticCode::unsupported_mutation,
+                          "is written in place and also has its new value among the outputs already");
+      values.push_back(input.node);
+      OutputSpec spec;
+      spec.kind = input.kind == InputKind::buffer      ? OutputKind::buffer_mutation
+                  : input.kind == InputKind::parameter ? OutputKind::parameter_mutation
+                                                       : OutputKind::user_input_mutation;
+      spec.input = i;
+      spec.target = input.target;
+      graph.add_output(spec);
+    }
+    if (values.size() != graph.arguments(output).size()) graph.set_arguments(output, values.view());
+    return {};
+  }
+};
+
+}  // namespace fxpass

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/pass/contract.hpp>
+#include <fxpass/pass/forward.hpp>
+#include <fxpass/pass/process_groups.hpp>
+#include <fxpass/passes/facts.hpp>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+/// @file
+/// `CollectiveReplicaGroupsPass`: process-group names become replica groups.
+
+namespace fxpass {
+
+/// Writes the complete partition of all ranks beside each collective that names a process group. A name is looked up
+/// among the registered groups; the default group ("0"), and a group as large as the world, is the world. Any other
+/// name is an error: taking the world for a group that nobody knows would silently sum too much.
+/// Counts `resolved_count`, the collectives.
+struct CollectiveReplicaGroupsPass {
+  static constexpr std::string_view name = "collective_replica_groups";
+  using establishes = facts<ReplicaGroupsResolved>;
+  using keeps = everything;
+
+  /// May be null: then no group is known.
+  const ProcessGroups* groups = nullptr;
+
+  struct Resolved {
+    Text name;
+    std::uint32_t partition = 0;
+  };
+  struct State {
+    std::vector<Resolved> resolved;  ///< each name once
+    std::int64_t resolved_count = 0;
+  };
+
+  constexpr auto begin(Graph&, Artifacts<CollectiveReplicaGroupsPass>&, Context&) const -> State { return {}; }
+  [[nodiscard]] static constexpr auto wants(const Node& node, const Operator& op) -> bool {
+    return node.kind == NodeKind::call_function && (op.row != ops::no_row || op.schema != TextId{}) &&
+           op.view == ops::ViewRule::none;
+  }
+  constexpr auto visit(State& state, Sweep& sweep) const -> Status {
+    Graph& graph = sweep.graph();
+    const NodeId id = sweep.id();
+    if (!detail::names_process_group(graph.schema(graph.op(id)))) return {};
+    const Call call(graph, id);
+    const auto group = call.string("group_name");
+    if (!group)
+      return error_at(graph, id, DiagnosticCode::unresolved_group, "names no process group");
+    std::uint32_t partition = 0;
+    for (const Resolved& r : state.resolved)
+      if (r.name == *group) partition = r.partition;
+    if (partition == 0) {
+      const Text group_name(*group);
+      const auto added = add_partition(graph, id, group_name, call.integer("group_size"));
+      if (!added) return added.error();
+      partition = *added;
+      state.resolved.push_back({group_name, partition});
+    }
+    graph.mutable_node(id).replica_groups = partition;
+    ++state.resolved_count;
+    return {};
+  }
+  constexpr auto finish(State& state, Graph&, Context& context) const -> Status {
+    context.count("resolved_count", state.resolved_count);
+    return {};
+  }
+
+ private:
+  constexpr auto add_partition(Graph& graph, NodeId id, std::string_view group,
+                               std::optional<std::int64_t> group_size) const -> Expected<std::uint32_t> {
+    const ProcessGroups::Group* known = groups != nullptr ? groups->find(group) : nullptr;
+    if (known != nullptr) return graph.add_partition(known->ranks.view(), known->group_size);
+    const std::int64_t world = groups != nullptr ? groups->world_size() : 0;
+    if (world > 0 && (group == "0" || group_size == world)) {
+      Pool<std::int64_t> ranks;
+      for (std::int64_t rank = 0; rank < world; ++rank) ranks.push_back(rank);
+      return graph.add_partition(ranks.view(), static_cast<std::uint32_t>(world));
+    }
+    return error_at(graph, id, DiagnosticCode::unresolved_group,
+                    text_of("names process group '", group, "', of which no partition of all ranks is registered "
+                            "(--process-group ", group, "=0,1;2,3)"));
+  }
+};
+
+}  // namespace fxpass

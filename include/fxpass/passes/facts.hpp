@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/pass/fact.hpp>
+#include <fxpass/passes/alias_analyser.hpp>
+
+#include <string_view>
+
+/// @file
+/// The facts that the five passes establish and lowering needs.
+
+namespace fxpass {
+
+struct DeviceRewriterPass;
+struct AliasingOutputRewritePass;
+struct InPlaceToOutOfPlacePass;
+struct NkiKernelWriteBackendConfigPass;
+struct CollectiveReplicaGroupsPass;
+
+namespace detail {
+/// Whether the operator communicates within a process group that it names.
+[[nodiscard]] constexpr auto names_process_group(const ops::Schema& schema) -> bool {
+  return !schema.empty() && !schema.base().starts_with("aten.") && schema.find("group_name").has_value();
+}
+/// Whether the node writes into an operand, given its arguments: batch_norm does in training mode only.
+[[nodiscard]] constexpr auto writes(const Graph& graph, NodeId id) -> bool {
+  const Operator& op = graph.op(id);
+  if (!op.writes) return false;
+  if (ops::write_rule(graph.schema(op)) != ops::WriteRule::batch_norm) return true;
+  return Call(graph, id).boolean("training").value_or(true);
+}
+}  // namespace detail
+
+/// Every device argument names the target. The check sees only whether they agree with each other.
+struct OnTargetDevice {
+  static constexpr std::string_view name = "on_target_device";
+  using provider = DeviceRewriterPass;
+
+  static constexpr auto check(const Graph& graph) -> Status {
+    std::string_view first;
+    for (std::uint32_t i = 0; i < graph.node_count(); ++i)
+      for (const Argument& a : graph.arguments(NodeId{i})) {
+        if (!a.is(ArgumentKind::device)) continue;
+        const std::string_view device = graph.device(a.device());
+        const std::string_view type = device.substr(0, device.find(':'));
+        if (first.empty()) first = type;
+        if (type != first)
+          return error_at(graph, NodeId{i}, DiagnosticCode::fact_violated,
+                          text_of("names device '", type, "', an earlier node '", first, "'"));
+      }
+    return {};
+  }
+};
+
+/// It is known which values share storage and who writes where.
+struct AliasesAnalysed {
+  static constexpr std::string_view name = "aliases_analysed";
+  using provider = AliasingOutputRewritePass;
+  using artifact = AliasAnalysis;
+};
+
+/// Every input that the program writes has an output that is its new value: io_map is complete.
+struct MutationsSurfaced {
+  static constexpr std::string_view name = "mutations_surfaced";
+  using provider = AliasingOutputRewritePass;
+
+  /// O(nodes + arguments): analyses the graph anew.
+  static constexpr auto check(const Graph& graph) -> Status {
+    AliasAnalysis analysis;
+    AliasAnalyser analyser(analysis, nullptr, UnknownKernels::take_for_pure);
+    for (std::uint32_t i = 0; i < graph.node_count(); ++i)
+      if (Status visited = analyser.visit(graph, NodeId{i}); !visited) return visited;
+    for (std::uint32_t i = 0; i < graph.inputs().size(); ++i) {
+      const NodeId input = graph.inputs()[i].node;
+      const std::uint32_t view = analysis.view_of(input);
+      if (view == no_view || !analysis.storage_of(view).written) continue;
+      bool surfaced = false;
+      for (const OutputSpec& spec : graph.outputs()) surfaced = surfaced || (is_mutation(spec.kind) && spec.input == i);
+      if (!surfaced)
+        return error_at(graph, input, DiagnosticCode::fact_violated, "is written, but no output is its new value");
+    }
+    return {};
+  }
+};
+
+/// No node writes into an operand.
+struct OutOfPlace {
+  static constexpr std::string_view name = "out_of_place";
+  using provider = InPlaceToOutOfPlacePass;
+
+  static constexpr auto check(const Graph& graph) -> Status {
+    for (std::uint32_t i = 0; i < graph.node_count(); ++i)
+      if (detail::writes(graph, NodeId{i}))
+        return error_at(graph, NodeId{i}, DiagnosticCode::fact_violated,
+                        text_of(graph.target(NodeId{i}), " writes into an operand"));
+    return {};
+  }
+};
+
+/// Every kernel call carries its backend configuration.
+struct KernelsConfigured {
+  static constexpr std::string_view name = "kernels_configured";
+  using provider = NkiKernelWriteBackendConfigPass;
+
+  static constexpr auto check(const Graph& graph) -> Status {
+    for (std::uint32_t i = 0; i < graph.node_count(); ++i)
+      if (is_kernel_call(graph, graph.op(NodeId{i})) && KernelCall(graph, NodeId{i}).backend_config().empty())
+        return error_at(graph, NodeId{i}, DiagnosticCode::fact_violated, "is a kernel call without backend_config");
+    return {};
+  }
+};
+
+/// Every collective carries the replica groups of the whole world.
+struct ReplicaGroupsResolved {
+  static constexpr std::string_view name = "replica_groups_resolved";
+  using provider = CollectiveReplicaGroupsPass;
+
+  static constexpr auto check(const Graph& graph) -> Status {
+    for (std::uint32_t i = 0; i < graph.node_count(); ++i)
+      if (detail::names_process_group(graph.schema(graph.op(NodeId{i}))) &&
+          graph.replica_groups(NodeId{i}) == nullptr)
+        return error_at(graph, NodeId{i}, DiagnosticCode::fact_violated, "is a collective without replica groups");
+    return {};
+  }
+};
+
+}  // namespace fxpass

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/graph/editor.hpp>
+#include <fxpass/passes/alias_analysis.hpp>
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+/// @file
+/// `Functionaliser`: keeps track of which node holds the newest value of each view while a graph is swept forward, and
+/// makes the nodes that bring a value up to date.
+
+namespace fxpass {
+
+/// The newest values of storages and views.
+///
+/// Every write gives its storage a new version. The value written last, and the view it was written through, is kept
+/// as it is ("the patch"); it is put into the base only when another view is read or written. So a chain of writes
+/// through one view costs one node each, and a base that nobody asks for is never rebuilt. A view that was read before
+/// is replayed from the base at most once for each version.
+class Functionaliser {
+ public:
+  constexpr explicit Functionaliser(const AliasAnalysis& analysis) : analysis_(&analysis) {}
+
+  /// Says where new nodes go. Needed before the first write; nothing is inserted before it.
+  constexpr void attach(Editor& editor) { editor_ = &editor; }
+
+  /// Whether any operand may have to be read from another node than the one it names.
+  [[nodiscard]] constexpr auto changes_operands() const -> bool { return changes_operands_; }
+
+  /// Node `id` stands in the graph as it is and holds the newest value of its view.
+  constexpr void define(NodeId id) {
+    const std::uint32_t view = analysis_->view_of(id);
+    if (view == no_view) return;
+    grow();
+    const std::uint32_t version = storages_[storage_of(view)].version;
+    Value& value = values_[view];
+    if (value.node == no_node || value.version != version) value = {version, id};
+  }
+  /// Node `replacement` stands for `id`, which goes away, in all later uses.
+  constexpr void substitute(NodeId id, NodeId replacement) {
+    changes_operands_ = true;
+    if (substitutes_.size() <= id.index) substitutes_.resize(id.index + 1, no_node);
+    substitutes_[id.index] = replacement;
+    const std::uint32_t view = analysis_->view_of(id);
+    if (view == no_view) return;
+    grow();
+    values_[view] = {storages_[storage_of(view)].version, replacement};
+  }
+
+  /// The node that an operand `id` has to be read from at `position`. O(1) if nothing was written to its storage since
+  /// it was read last, else O(depth of its view) new nodes. `no_node` for a view that cannot be replayed.
+  constexpr auto read(NodeId id, NodeId position) -> NodeId {
+    const std::uint32_t view = analysis_->view_of(id);
+    if (view == no_view) return substituted(id);
+    grow();
+    if (storages_[storage_of(view)].version == 0) return substituted(id);
+    return value_of(view, position);
+  }
+
+  /// The node that holds the newest value of `view` at `position`.
+  constexpr auto value_of(std::uint32_t view, NodeId position) -> NodeId {
+    grow();
+    const std::uint32_t storage = storage_of(view);
+    if (is_current(view)) return values_[view].node;
+    if (!covers(storages_[storage].patched, view)) materialise(storage, position);
+    return replay(view, storages_[storage].version, position);
+  }
+
+  /// Some node with shape, dtype and device of `view`, whatever its value: for `full_like` and its kind.
+  constexpr auto like(std::uint32_t view, NodeId position) -> NodeId {
+    grow();
+    return values_[view].node != no_node ? values_[view].node : value_of(view, position);
+  }
+
+  /// `node` is the new value of `view` from now on.
+  constexpr void write(std::uint32_t view, NodeId node, NodeId position) {
+    grow();
+    changes_operands_ = true;
+    const std::uint32_t storage = storage_of(view);
+    State& state = storages_[storage];
+    const std::uint32_t root = analysis_->storage(storage).root;
+    // A patch elsewhere would be lost under the new one.
+    if (state.patched != no_view && state.patched != view && view != root) materialise(storage, position);
+    State& now = storages_[storage];
+    ++now.version;
+    values_[view] = {now.version, node};
+    now.patched = view == root ? no_view : view;
+    if (view == root) now.base_version = now.version;
+  }
+
+  /// A new node before `position`, contiguous, with dtype and shape as said, on the device of the storage of `view`.
+  constexpr auto emit(NodeId position, std::string_view target, std::span<const Argument> arguments, DType dtype,
+                      std::span<const std::int64_t> sizes, std::uint32_t view, std::string_view name = {}) -> NodeId {
+    Graph& graph = editor_->mutable_graph();
+    TensorMeta meta;
+    meta.dtype = dtype;
+    if (const TensorMeta* base = graph.tensor(analysis_->storage_of(view).base)) meta.device = base->device;
+    Pool<SymInt> dims;
+    for (const std::int64_t size : sizes) dims.push_back(size);
+    Pool<SymInt> strides;
+    for (const std::int64_t stride : contiguous_strides(sizes)) strides.push_back(stride);
+    const ValueSpec value{ValueKind::tensor, graph.add_meta(meta, dims.view(), strides.view())};
+    return editor_->insert_before(position, target, arguments, value, name);
+  }
+  constexpr auto emit(NodeId position, std::string_view target, std::initializer_list<Argument> arguments, DType dtype,
+                      std::span<const std::int64_t> sizes, std::uint32_t view, std::string_view name = {}) -> NodeId {
+    return emit(position, target, std::span<const Argument>(arguments.begin(), arguments.size()), dtype, sizes, view,
+                name);
+  }
+  /// `x_modified` for what is written into x.
+  [[nodiscard]] constexpr auto modified_name(std::uint32_t view) const -> Text {
+    return text_of(editor_->graph().name(analysis_->storage_of(view).base), "_modified");
+  }
+  /// A list of integers as an argument of this graph.
+  constexpr auto list(std::span<const std::int64_t> numbers) -> Argument {
+    Pool<Argument> items;
+    for (const std::int64_t n : numbers) items.push_back(Argument(n));
+    return Argument::group(ArgumentKind::list, editor_->mutable_graph().add_arguments(items.view()));
+  }
+
+ private:
+  struct Value {
+    std::uint32_t version = 0;
+    NodeId node = no_node;
+  };
+  struct State {
+    std::uint32_t version = 0;
+    std::uint32_t base_version = 0;   ///< of which the base's node holds the value
+    std::uint32_t patched = no_view;  ///< the view through which the base has been written since
+  };
+
+  /// Views and storages appear while the graph is swept.
+  constexpr void grow() {
+    if (values_.size() < analysis_->view_count()) values_.resize(analysis_->view_count());
+    if (storages_.size() < analysis_->storage_count()) storages_.resize(analysis_->storage_count());
+  }
+  [[nodiscard]] constexpr auto storage_of(std::uint32_t view) const -> std::uint32_t {
+    return analysis_->view(view).storage;
+  }
+  [[nodiscard]] constexpr auto substituted(NodeId id) const -> NodeId {
+    return id.index < substitutes_.size() && substitutes_[id.index] != no_node ? substitutes_[id.index] : id;
+  }
+  [[nodiscard]] constexpr auto holds(std::uint32_t view, std::uint32_t version) const -> bool {
+    return values_[view].node != no_node && values_[view].version == version;
+  }
+  [[nodiscard]] constexpr auto is_current(std::uint32_t view) const -> bool {
+    return holds(view, storages_[storage_of(view)].version);
+  }
+  /// Whether `view` is made from `patched`, so that its value follows from the patch alone.
+  [[nodiscard]] constexpr auto covers(std::uint32_t patched, std::uint32_t view) const -> bool {
+    if (patched == no_view) return true;
+    for (; view != no_view; view = analysis_->view(view).parent)
+      if (view == patched) return true;
+    return false;
+  }
+
+  /// Makes `view` from its nearest ancestor that holds `version`, step by step. `no_node` if a step cannot be replayed.
+  constexpr auto replay(std::uint32_t view, std::uint32_t version, NodeId position) -> NodeId {
+    Pool<std::uint32_t> path;
+    std::uint32_t from = view;
+    while (!holds(from, version)) {
+      if (analysis_->view(from).step.kind == ViewStep::Kind::opaque ||
+          analysis_->view(from).step.kind == ViewStep::Kind::base)
+        return no_node;
+      path.push_back(from);
+      from = analysis_->view(from).parent;
+    }
+    NodeId node = values_[from].node;
+    for (std::uint32_t i = path.size(); i-- > 0;) {
+      node = apply(path[i], node, position);
+      values_[path[i]] = {version, node};
+    }
+    return node;
+  }
+
+  /// One view step on `parent`.
+  constexpr auto apply(std::uint32_t view_id, NodeId parent, NodeId position) -> NodeId {
+    const View view = analysis_->view(view_id);
+    const auto sizes = analysis_->sizes(view);
+    const ViewStep& step = view.step;
+    switch (step.kind) {
+      case ViewStep::Kind::select:
+        return emit(position, "torch.ops.aten.select.int", {parent, step.dim, step.start}, view.dtype, sizes, view_id);
+      case ViewStep::Kind::slice:
+        return emit(position, "torch.ops.aten.slice.Tensor", {parent, step.dim, step.start, step.end, step.step},
+                    view.dtype, sizes, view_id);
+      case ViewStep::Kind::permute:
+        return emit(position, "torch.ops.aten.permute.default", {parent, list(analysis_->order(view))}, view.dtype,
+                    sizes, view_id);
+      case ViewStep::Kind::expand:
+        return emit(position, "torch.ops.aten.expand.default", {parent, list(sizes)}, view.dtype, sizes, view_id);
+      default:
+        return emit(position, "torch.ops.aten.reshape.default", {parent, list(sizes)}, view.dtype, sizes, view_id);
+    }
+  }
+
+  /// The parent's value with `value` in place of view `view_id`; `old_parent` is the parent's value before.
+  constexpr auto invert(std::uint32_t view_id, NodeId value, NodeId old_parent, NodeId position) -> NodeId {
+    const View view = analysis_->view(view_id);
+    const View parent = analysis_->view(view.parent);
+    const auto sizes = analysis_->sizes(parent);
+    const ViewStep& step = view.step;
+    const Text name = modified_name(view_id);
+    switch (step.kind) {
+      case ViewStep::Kind::select:
+        return emit(position, "torch.ops.aten.select_scatter.default", {old_parent, value, step.dim, step.start},
+                    view.dtype, sizes, view_id, name);
+      case ViewStep::Kind::slice:
+        return emit(position, "torch.ops.aten.slice_scatter.default",
+                    {old_parent, value, step.dim, step.start, step.end, step.step}, view.dtype, sizes, view_id, name);
+      case ViewStep::Kind::permute: {
+        const auto order = analysis_->order(view);
+        Pool<std::int64_t> inverse;
+        inverse.resize(static_cast<std::uint32_t>(order.size()), 0);
+        for (std::size_t i = 0; i < order.size(); ++i)
+          inverse[static_cast<std::uint32_t>(order[i])] = static_cast<std::int64_t>(i);
+        return emit(position, "torch.ops.aten.permute.default", {value, list(inverse.view())}, view.dtype, sizes,
+                    view_id, name);
+      }
+      case ViewStep::Kind::expand: {
+        // Only a fill gets here: all elements that share a place are equal, and the first stands for them.
+        const auto expanded = analysis_->sizes(view);
+        Pool<std::int64_t> kept;
+        kept.append(expanded);
+        const std::size_t added = expanded.size() - sizes.size();
+        for (std::uint32_t i = 0; i < kept.size(); ++i) {
+          const std::int64_t target = i < added ? 1 : sizes[i - added];
+          if (kept[i] == target) continue;
+          kept[i] = target;
+          value = emit(position, "torch.ops.aten.slice.Tensor", {value, i, 0, target}, view.dtype, kept.view(), view_id);
+        }
+        return emit(position, "torch.ops.aten.reshape.default", {value, list(sizes)}, view.dtype, sizes, view_id, name);
+      }
+      default:
+        return emit(position, "torch.ops.aten.reshape.default", {value, list(sizes)}, view.dtype, sizes, view_id, name);
+    }
+  }
+  /// Puts the patch into the base, level by level.
+  constexpr void materialise(std::uint32_t storage, NodeId position) {
+    const std::uint32_t patched = storages_[storage].patched;
+    if (patched == no_view) return;
+    const std::uint32_t before = storages_[storage].base_version;
+    const std::uint32_t version = storages_[storage].version;
+    NodeId value = values_[patched].node;
+    for (std::uint32_t view = patched; analysis_->view(view).parent != no_view; view = analysis_->view(view).parent) {
+      const std::uint32_t parent = analysis_->view(view).parent;
+      const ViewStep::Kind kind = analysis_->view(view).step.kind;
+      const bool reads_parent = kind == ViewStep::Kind::select || kind == ViewStep::Kind::slice;
+      const NodeId old_parent = reads_parent ? replay(parent, before, position) : no_node;
+      value = invert(view, value, old_parent, position);
+      values_[parent] = {version, value};
+    }
+    storages_[storage].base_version = version;
+    storages_[storage].patched = no_view;
+  }
+
+  const AliasAnalysis* analysis_;
+  Editor* editor_ = nullptr;
+  Pool<Value> values_;
+  Pool<State> storages_;
+  Pool<NodeId> substitutes_;
+  bool changes_operands_ = false;
+};
+
+}  // namespace fxpass

@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/ops/promotion.hpp>
+#include <fxpass/pass/forward.hpp>
+#include <fxpass/pass/kernel_registry.hpp>
+#include <fxpass/passes/functionaliser.hpp>
+#include <fxpass/passes/view_rules.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+/// @file
+/// `OutOfPlaceRewriter`: what becomes of each node when writes turn into values.
+
+namespace fxpass {
+
+/// How many writes of each kind were rewritten.
+struct RewriteCounts {
+  std::int64_t in_place_methods = 0;
+  std::int64_t copies = 0;
+  std::int64_t setitems = 0;
+};
+
+/// Rewrites the nodes of one graph in the course of a sweep.
+class OutOfPlaceRewriter {
+ public:
+  constexpr explicit OutOfPlaceRewriter(const AliasAnalysis& analysis) : analysis_(&analysis), values_(analysis) {}
+
+  [[nodiscard]] constexpr auto counts() const -> const RewriteCounts& { return counts_; }
+
+  /// Rewrites the node under the cursor. Needs all nodes before it to have been visited.
+  constexpr auto visit(Sweep& sweep) -> Status {
+    const NodeId id = sweep.id();
+    switch (sweep.node().kind) {
+      case NodeKind::placeholder:
+      case NodeKind::get_attr: values_.define(id); return {};
+      case NodeKind::output: return read_operands(sweep);
+      default: break;
+    }
+    const Graph& graph = sweep.graph();
+    const Operator& op = graph.op(id);
+    const ops::WriteRule rule = op.writes ? ops::write_rule(graph.schema(op)) : ops::WriteRule::unknown;
+    const std::uint32_t first = next_write_;
+    while (next_write_ < analysis_->writes().size() && analysis_->writes()[next_write_].node == id) ++next_write_;
+    const auto writes = analysis_->writes().subspan(first, next_write_ - first);
+    if (!writes.empty() || rule == ops::WriteRule::nothing || rule == ops::WriteRule::kernel) values_.attach(sweep.editor());
+    switch (rule) {
+      case ops::WriteRule::nothing: return drop(sweep);
+      case ops::WriteRule::kernel: return rewrite_kernel(sweep, writes);
+      case ops::WriteRule::setitem:
+        ++counts_.setitems;
+        if (Status done = writes.empty() ? Status() : rewrite_setitem(sweep, writes.front()); !done) return done;
+        sweep.editor().erase(id);
+        return {};
+      default: break;
+    }
+    if (writes.empty()) {
+      if (Status done = read_operands(sweep); !done) return done;
+      values_.define(id);
+      return {};
+    }
+    if (rule == ops::WriteRule::batch_norm) return rewrite_batch_norm(sweep, writes);
+    Status done = rewrite_in_place(sweep, rule, writes.front().view);
+    if (done) sweep.editor().erase(id);
+    return done;
+  }
+
+ private:
+  // Operands ---------------------------------------------------------------------------------------------------------
+  [[nodiscard]] static constexpr auto stale_error(const Graph& graph, NodeId id, NodeId operand) -> Diagnostic {
+    return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                    text_of("reads '", graph.name(operand), "', a view made by ", graph.target(operand),
+                            " before its base was written; fxpass cannot make that view anew"));
+  }
+  constexpr auto read(Sweep& sweep, NodeId operand) -> Expected<NodeId> {
+    const NodeId value = values_.read(operand, sweep.id());
+    if (value == no_node) return stale_error(sweep.graph(), sweep.id(), operand);
+    return value;
+  }
+  /// The argument with each operand at its newest value.
+  constexpr auto read(Sweep& sweep, Argument a) -> Expected<Argument> {
+    if (a.is_node()) {
+      const auto value = read(sweep, a.node());
+      if (!value) return value.error();
+      return Argument(*value).with_keyword(a.keyword());
+    }
+    if (!a.is_group()) return a;
+    Pool<Argument> members;
+    members.append(sweep.graph().children(a));
+    for (Argument& member : members) {
+      const auto value = read(sweep, member);
+      if (!value) return value.error();
+      member = *value;
+    }
+    return Argument::group(a.kind(), sweep.graph().add_arguments(members.view())).with_keyword(a.keyword());
+  }
+  /// Lets the node under the cursor read newest values.
+  constexpr auto read_operands(Sweep& sweep) -> Status {
+    if (!values_.changes_operands()) return {};
+    Graph& graph = sweep.graph();
+    return read_members(sweep, graph.node(sweep.id()).arguments);
+  }
+  constexpr auto read_members(Sweep& sweep, Range range) -> Status {
+    for (std::uint32_t i = 0; i < range.count; ++i) {
+      const Argument a = sweep.graph().arguments_in(range)[i];
+      if (a.is_group()) {
+        if (Status done = read_members(sweep, a.children()); !done) return done;
+      } else if (a.is_node()) {
+        const auto value = read(sweep, a.node());
+        if (!value) return value.error();
+        if (*value != a.node()) sweep.graph().mutable_arguments_in(range)[i] = Argument(*value).with_keyword(a.keyword());
+      }
+    }
+    return {};
+  }
+
+  /// `requires_grad_`, `detach_`: the node is its operand.
+  constexpr auto drop(Sweep& sweep) -> Status {
+    const auto value = read(sweep, sweep.graph().arguments(sweep.id())[0].node());
+    if (!value) return value.error();
+    values_.substitute(sweep.id(), *value);
+    sweep.editor().erase(sweep.id());
+    return {};
+  }
+
+  // Values that are written ------------------------------------------------------------------------------------------
+  [[nodiscard]] constexpr auto sizes(std::uint32_t view) const -> Pool<std::int64_t> {
+    Pool<std::int64_t> copy;
+    copy.append(analysis_->sizes(analysis_->view(view)));
+    return copy;
+  }
+  [[nodiscard]] constexpr auto dtype(std::uint32_t view) const -> DType { return analysis_->view(view).dtype; }
+  [[nodiscard]] constexpr auto needs_metadata(Sweep& sweep, NodeId of) const -> Diagnostic {
+    return error_at(sweep.graph(), sweep.id(), DiagnosticCode::missing_metadata,
+                    text_of("carrying out this write needs dtype and sizes of '", sweep.graph().name(of), "'"));
+  }
+  constexpr auto emit(Sweep& sweep, std::string_view target, std::initializer_list<Argument> arguments, DType type,
+                      const Pool<std::int64_t>& shape, std::uint32_t view, bool is_final) -> NodeId {
+    const Text name = is_final ? values_.modified_name(view) : Text();
+    return values_.emit(sweep.id(), target, arguments, type, shape.view(), view, name);
+  }
+  constexpr auto cast(Sweep& sweep, NodeId value, DType to, const Pool<std::int64_t>& shape, std::uint32_t view,
+                      bool is_final) -> NodeId {
+    return emit(sweep, "torch.ops.aten._to_copy.default", {value, keyword(sweep, "dtype", to)}, to, shape, view,
+                is_final);
+  }
+  static constexpr auto keyword(Sweep& sweep, std::string_view name, Argument value) -> Argument {
+    return value.with_keyword(sweep.editor().text(name));
+  }
+
+  /// `source` as a value of `view`: cast, without leading 1s where Python's setitem drops them, and expanded.
+  constexpr auto fit(Sweep& sweep, NodeId source, std::uint32_t view, bool drops_leading_ones) -> Expected<NodeId> {
+    const TensorMeta* meta = sweep.graph().tensor(source);
+    const auto shape = meta != nullptr ? geometry_of(sweep.graph(), *meta) : std::nullopt;
+    if (!shape) return needs_metadata(sweep, source);
+    const DType from = meta->dtype;
+    const auto value = read(sweep, source);
+    if (!value) return value.error();
+    NodeId node = *value;
+    Pool<std::int64_t> now = shape->sizes;
+    const Pool<std::int64_t> wanted = sizes(view);
+    Pool<std::int64_t> stripped;
+    for (std::uint32_t i = 0; i < now.size(); ++i)
+      if (!stripped.empty() || now[i] != 1) stripped.push_back(now[i]);
+    const auto& broadcast_from = drops_leading_ones ? stripped : now;
+    const auto common = broadcast_sizes(broadcast_from.view(), wanted.view());
+    if (!common || !(*common == wanted))
+      return error_at(sweep.graph(), sweep.id(), DiagnosticCode::eager_would_raise,
+                      "the value does not broadcast to the shape of what it is written into; PyTorch raises here");
+    const bool casts = from != dtype(view);
+    const bool expands = !(now == wanted);
+    const bool strips = expands && now.size() > wanted.size();
+    if (casts) node = cast(sweep, node, dtype(view), now, view, !expands);
+    if (strips) {
+      node = emit(sweep, "torch.ops.aten.reshape.default", {node, values_.list(stripped.view())}, dtype(view), stripped,
+                  view, stripped == wanted);
+      now = stripped;
+    }
+    if (!(now == wanted))
+      node = emit(sweep, "torch.ops.aten.expand.default", {node, values_.list(wanted.view())}, dtype(view), wanted,
+                  view, true);
+    return node;
+  }
+  constexpr auto filled(Sweep& sweep, const Argument& number, std::uint32_t view) -> Expected<NodeId> {
+    const NodeId like = values_.like(view, sweep.id());
+    if (like == no_node) return needs_metadata(sweep, sweep.id());
+    return emit(sweep, "torch.ops.aten.full_like.default", {like, number.with_keyword({})}, dtype(view), sizes(view),
+                view, true);
+  }
+  constexpr auto write(Sweep& sweep, std::uint32_t view, const Expected<NodeId>& value) -> Status {
+    if (!value) return value.error();
+    values_.write(view, *value, sweep.id());
+    return {};
+  }
+
+  // In-place operators -----------------------------------------------------------------------------------------------
+  constexpr auto rewrite_in_place(Sweep& sweep, ops::WriteRule rule, std::uint32_t view) -> Status {
+    if (!analysis_->view(view).has_geometry)
+      return needs_metadata(sweep, sweep.graph().arguments(sweep.id())[0].node());
+    const Call call(sweep.graph(), sweep.id());
+    if (rule == ops::WriteRule::copy) {
+      ++counts_.copies;
+      return write(sweep, view, fit(sweep, call.operand("src"), view, false));
+    }
+    ++counts_.in_place_methods;
+    if (rule == ops::WriteRule::zero) return write(sweep, view, filled(sweep, Argument(0), view));
+    if (rule == ops::WriteRule::fill) {
+      const Argument value = call.given("value").value_or(Argument());
+      return write(sweep, view, value.is_node() ? fit(sweep, value.node(), view, false) : filled(sweep, value, view));
+    }
+    return write(sweep, view, functional(sweep, rule, view));
+  }
+
+  /// The functional twin on newest values, in the dtype of `view`.
+  constexpr auto functional(Sweep& sweep, ops::WriteRule rule, std::uint32_t view) -> Expected<NodeId> {
+    const Graph& graph = sweep.graph();
+    const NodeId id = sweep.id();
+    const Operator op = graph.op(id);
+    const ops::CatalogRow twin = ops::functional_twin(op.row);
+    if (twin == ops::no_row)
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of(graph.schema(op).name(), " has no twin that does not write"));
+    if (Status refused = check_operands(sweep, rule, view); !refused) return std::move(refused).error();
+    const auto result = result_dtype(sweep, rule, view);
+    if (!result) return result.error();
+    if (!can_cast(*result, dtype(view)))
+      return error_at(graph, id, DiagnosticCode::eager_would_raise,
+                      text_of("the result is ", dtype_info(*result).torch_name, ", which PyTorch does not write into a ",
+                              dtype_info(dtype(view)).torch_name, " tensor"));
+    auto arguments = twin_arguments(sweep, ops::schema(op.row), view);
+    if (!arguments) return std::move(arguments).error();
+    const bool casts = *result != dtype(view);
+    const Text name = casts ? Text() : values_.modified_name(view);
+    const Text target = text_of("torch.ops.", ops::schema(twin).name());
+    const Pool<std::int64_t> shape = sizes(view);
+    NodeId node = values_.emit(id, target, arguments->view(), *result, shape.view(), view, name);
+    if (casts) node = cast(sweep, node, dtype(view), shape, view, true);
+    return node;
+  }
+
+  /// Arguments in ATen's order, operands at their newest value, what the call leaves out left out.
+  constexpr auto twin_arguments(Sweep& sweep, const ops::Schema& schema, std::uint32_t view)
+      -> Expected<Pool<Argument>> {
+    Pool<Argument> result;
+    bool by_keyword = false;
+    ops::ParameterReader reader = schema.parameters();
+    for (auto p = reader.next(); p; p = reader.next()) {
+      Argument a;
+      if (p->written) {
+        a = values_.value_of(view, sweep.id());
+      } else {
+        const auto given = Call(sweep.graph(), sweep.id()).given(p->name);
+        if (!given) {
+          by_keyword = true;
+          continue;
+        }
+        const auto value = read(sweep, *given);
+        if (!value) return value.error();
+        a = value->with_keyword({});
+      }
+      by_keyword = by_keyword || p->keyword_only;
+      result.push_back(by_keyword ? keyword(sweep, p->name, a) : a);
+    }
+    return result;
+  }
+
+  /// Operands that take part in broadcasting and promotion, by PyTorch's names for them.
+  [[nodiscard]] static constexpr auto is_elementwise_operand(std::string_view parameter) -> bool {
+    for (const std::string_view name :
+         {"other", "exponent", "min", "max", "mask", "end", "weight", "tensor1", "tensor2", "value"})
+      if (parameter == name) return true;
+    return false;
+  }
+  /// An in-place operator does not grow its target: PyTorch raises where an operand would make it.
+  constexpr auto check_operands(Sweep& sweep, ops::WriteRule rule, std::uint32_t view) const -> Status {
+    const Call call(sweep.graph(), sweep.id());
+    const Pool<std::int64_t> shape = sizes(view);
+    ops::ParameterReader reader = call.schema().parameters();
+    for (auto p = reader.next(); p; p = reader.next()) {
+      const NodeId operand = call.operand(p->name);
+      if (operand == no_node || p->written) continue;
+      const TensorMeta* meta = sweep.graph().tensor(operand);
+      const auto g = meta != nullptr ? geometry_of(sweep.graph(), *meta) : std::nullopt;
+      if (!g) return needs_metadata(sweep, operand);
+      if (is_elementwise_operand(p->name)) {
+        const auto common = broadcast_sizes(shape.view(), g->sizes.view());
+        if (!common || !(*common == shape))
+          return error_at(sweep.graph(), sweep.id(), DiagnosticCode::eager_would_raise,
+                          text_of("'", sweep.graph().name(operand), "' does not broadcast to the shape of what is "
+                                  "written; PyTorch raises here"));
+      }
+      const bool must_match = rule == ops::WriteRule::same_dtype && (p->name == "values" || p->name == "source" ||
+                                                                     p->name == "src");
+      if (must_match && meta->dtype != dtype(view))
+        return error_at(sweep.graph(), sweep.id(), DiagnosticCode::eager_would_raise,
+                        text_of("'", sweep.graph().name(operand), "' is ", dtype_info(meta->dtype).torch_name,
+                                ", its target ", dtype_info(dtype(view)).torch_name, "; PyTorch wants one dtype here"));
+    }
+    return {};
+  }
+  constexpr auto result_dtype(Sweep& sweep, ops::WriteRule rule, std::uint32_t view) const -> Expected<DType> {
+    if (rule == ops::WriteRule::same_dtype) return dtype(view);
+    if (rule == ops::WriteRule::comparing) return DType::boolean;
+    const Graph& graph = sweep.graph();
+    const Call call(graph, sweep.id());
+    ops::ResultType common;
+    common.add_tensor(dtype(view), analysis_->view(view).rank != 0);
+    ops::ParameterReader reader = call.schema().parameters();
+    for (auto p = reader.next(); p; p = reader.next()) {
+      if (p->written || !is_elementwise_operand(p->name) || p->name == "value") continue;
+      const auto a = call.given(p->name);
+      if (!a) continue;
+      if (a->is_node()) {
+        if (const TensorMeta* meta = graph.tensor(a->node())) common.add_tensor(meta->dtype, meta->rank != 0);
+      } else if (a->is(ArgumentKind::boolean)) {
+        common.add_number(DTypeCategory::boolean);
+      } else if (a->is(ArgumentKind::integer) || a->is(ArgumentKind::sym_int)) {
+        common.add_number(DTypeCategory::integral);
+      } else if (a->is(ArgumentKind::real)) {
+        common.add_number(DTypeCategory::floating);
+      } else if (a->is(ArgumentKind::complex)) {
+        common.add_number(DTypeCategory::complex);
+      }
+    }
+    const auto promoted = common.get();
+    if (!promoted)
+      return error_at(graph, sweep.id(), DiagnosticCode::eager_would_raise,
+                      "the operands have dtypes that PyTorch does not promote together");
+    if (rule == ops::WriteRule::floating && category(*promoted) <= DTypeCategory::integral) return DType::f32;
+    return *promoted;
+  }
+
+  // setitem, statistics, kernels -------------------------------------------------------------------------------------
+  constexpr auto rewrite_setitem(Sweep& sweep, const Write& target) -> Status {
+    const auto arguments = sweep.graph().arguments(sweep.id());
+    const Argument index = arguments[1];
+    const Argument value = arguments[2];
+    Pool<Argument> tensors;
+    const auto collect = [&](const Argument& item) {
+      if (item.is_node()) tensors.push_back(item);
+    };
+    if (index.is(ArgumentKind::tuple)) {
+      for (const Argument& item : sweep.graph().children(index)) collect(item);
+    } else {
+      collect(index);
+    }
+    if (!tensors.empty()) return write(sweep, target.view, index_put(sweep, target, index, value));
+    return write(sweep, target.view, value.is_node() ? fit(sweep, value.node(), target.view, true)
+                                                     : filled(sweep, value, target.view));
+  }
+  /// `view[i, :, mask] = value` as index_put: None where a dimension has no index tensor.
+  constexpr auto index_put(Sweep& sweep, const Write& target, const Argument& index, const Argument& value)
+      -> Expected<NodeId> {
+    Pool<Argument> items;
+    if (index.is(ArgumentKind::tuple))
+      items.append(sweep.graph().children(index));
+    else
+      items.push_back(index);
+    Pool<Argument> indices;
+    const std::uint32_t rank = analysis_->view(target.view).rank;
+    std::uint32_t taken = 0;
+    for (const Argument& item : items) taken += item.is_node() ? mask_rank(sweep.graph(), item.node()) : 0;
+    for (const Argument& item : items) {
+      if (item.is_node()) {
+        const auto tensor = read(sweep, item.node());
+        if (!tensor) return tensor.error();
+        indices.push_back(*tensor);
+      } else if (item.is(ArgumentKind::ellipsis)) {
+        std::uint32_t fixed = 0;
+        for (const Argument& other : items)
+          if (other.is(ArgumentKind::slice) || other.is_none()) ++fixed;
+        for (std::uint32_t i = fixed + taken; i < rank; ++i) indices.push_back(Argument());
+      } else if (!item.is(ArgumentKind::integer)) {
+        indices.push_back(Argument());
+      }
+    }
+    const Argument list =
+        Argument::group(ArgumentKind::list, sweep.graph().add_arguments(indices.view()));
+    const NodeId self = values_.value_of(target.view, sweep.id());
+    const auto put_value = index_put_value(sweep, value, target.view);
+    if (!put_value) return put_value.error();
+    return emit(sweep, "torch.ops.aten.index_put.default", {self, list, *put_value}, dtype(target.view),
+                sizes(target.view), target.view, true);
+  }
+  [[nodiscard]] static constexpr auto mask_rank(const Graph& graph, NodeId index) -> std::uint32_t {
+    const TensorMeta* meta = graph.tensor(index);
+    return meta != nullptr && meta->dtype == DType::boolean ? meta->rank : 1;
+  }
+  constexpr auto index_put_value(Sweep& sweep, const Argument& value, std::uint32_t view) -> Expected<NodeId> {
+    if (!value.is_node()) {
+      const NodeId like = values_.like(view, sweep.id());
+      if (like == no_node) return needs_metadata(sweep, sweep.id());
+      const Pool<std::int64_t> scalar;
+      return emit(sweep, "torch.ops.aten.new_full.default", {like, values_.list(scalar.view()), value.with_keyword({})},
+                  dtype(view), scalar, view, false);
+    }
+    const TensorMeta* meta = sweep.graph().tensor(value.node());
+    const auto g = meta != nullptr ? geometry_of(sweep.graph(), *meta) : std::nullopt;
+    if (!g) return needs_metadata(sweep, value.node());
+    const DType from = meta->dtype;
+    const auto newest = read(sweep, value.node());
+    if (!newest) return newest.error();
+    if (from == dtype(view)) return *newest;
+    return cast(sweep, *newest, dtype(view), g->sizes, view, false);
+  }
+
+  /// Training-mode batch norm: the functional form returns the new statistics.
+  constexpr auto rewrite_batch_norm(Sweep& sweep, std::span<const Write> writes) -> Status {
+    const NodeId id = sweep.id();
+    Pool<Argument> arguments;
+    for (const std::string_view name :
+         {"input", "weight", "bias", "running_mean", "running_var", "training", "momentum", "eps"}) {
+      const auto given = Call(sweep.graph(), id).given(name);
+      Argument a = given.value_or(Argument());
+      if (!given && name == "momentum") a = Call(sweep.graph(), id).real(name).value_or(0.1);
+      if (!given && name == "eps") a = Call(sweep.graph(), id).real(name).value_or(1e-5);
+      const auto value = read(sweep, a);
+      if (!value) return value.error();
+      arguments.push_back(value->with_keyword({}));
+    }
+    if (!arguments[3].is_node() || !arguments[4].is_node() || writes.size() != 2)
+      return error_at(sweep.graph(), id, DiagnosticCode::unsupported_mutation,
+                      "batch_norm in training mode with one of its two statistics only");
+    Graph& graph = sweep.graph();
+    const TensorMeta* out = graph.tensor(id);
+    const TensorMeta* mean = graph.tensor(arguments[3].node());
+    const TensorMeta* variance = graph.tensor(arguments[4].node());
+    if (out == nullptr || mean == nullptr || variance == nullptr) return needs_metadata(sweep, id);
+    const TensorMeta members[] = {*out, *mean, *variance, *mean, *variance};
+    const ValueSpec tuple{ValueKind::tuple, graph.add_metas(members)};
+    const NodeId norm = sweep.editor().insert_before(id, "torch.ops.aten._native_batch_norm_legit_functional.default",
+                                                     arguments.view(), tuple);
+    values_.substitute(id, member(sweep, norm, 0, members[0], id, {}));
+    for (const Write& w : writes)
+      values_.write(w.view, member(sweep, norm, w.result, members[w.result], id, values_.modified_name(w.view)), id);
+    sweep.editor().erase(id);
+    return {};
+  }
+  static constexpr auto member(Sweep& sweep, NodeId tuple, std::uint32_t index, TensorMeta meta, NodeId position,
+                               std::string_view name) -> NodeId {
+    Graph& graph = sweep.graph();
+    const TensorMeta metas[] = {meta};
+    const Argument arguments[] = {tuple, index};
+    return sweep.editor().insert_before(position, "operator.getitem", arguments,
+                                        {ValueKind::tensor, graph.add_metas(metas)}, name);
+  }
+
+  /// A kernel returns the new values of the operands it writes; they become the newest values after the call.
+  constexpr auto rewrite_kernel(Sweep& sweep, std::span<const Write> writes) -> Status {
+    const NodeId id = sweep.id();
+    if (Status done = read_operands(sweep); !done) return done;
+    sweep.editor().retarget(id, text_of("torch.ops.", functional_kernel_operator));
+    values_.define(id);
+    const NodeId after{id.index + 1};
+    for (const Write& w : writes) {
+      const Node node = sweep.graph().node(id);
+      const auto metas = sweep.graph().values(id);
+      const bool is_tuple = node.value_kind == ValueKind::tuple;
+      if (w.result >= metas.size() || !metas[w.result].known || (!is_tuple && w.result != 0))
+        return error_at(sweep.graph(), id, DiagnosticCode::missing_metadata,
+                        text_of("nothing is known of result ", w.result, ", which an operand is aliased with"));
+      const TensorMeta meta = metas[w.result];
+      const auto g = geometry_of(sweep.graph(), meta);
+      if (!analysis_->view(w.view).has_geometry) return needs_metadata(sweep, id);
+      if (!g || meta.dtype != dtype(w.view) || !(g->sizes == sizes(w.view)))
+        return error_at(sweep.graph(), id, DiagnosticCode::unsupported_mutation,
+                        text_of("result ", w.result, " has not the dtype and shape of the operand it is aliased with"));
+      const NodeId value =
+          is_tuple ? member(sweep, id, w.result, meta, after, values_.modified_name(w.view)) : id;
+      values_.write(w.view, value, after);
+    }
+    return {};
+  }
+
+  const AliasAnalysis* analysis_;
+  Functionaliser values_;
+  RewriteCounts counts_;
+  std::uint32_t next_write_ = 0;
+};
+
+}  // namespace fxpass

@@ -371,6 +371,8 @@ class HloTextWriter {
     const double value = float_from_bits(bits, dtype);
     if (value != value) {
       not_a_number(dtype, bits);
+    } else if (value == 0 && bits != 0) {
+      put("-0.0");  // without a point the parser reads an integer, which has no -0
     } else if (dtype == DType::f64) {
       append_decimal(sink_, value);
     } else {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fxpass/hlo/arrange.hpp>
 #include <fxpass/hlo/module.hpp>
 #include <fxpass/hlo/shape_inference.hpp>
 #include <fxpass/support/expected.hpp>
@@ -54,7 +55,7 @@ struct CustomCall {
 
   std::string_view target;
   std::string_view backend_config = {};
-  ApiVersion api_version = ApiVersion::unspecified;
+  ApiVersion api_version = ApiVersion::original;
   bool has_side_effect = false;
   std::span<const Alias> aliases = {};
   std::span<const ComputationId> called = {};
@@ -83,8 +84,7 @@ struct NewAttribute {
   [[nodiscard]] constexpr auto is_default() const -> bool {
     switch (key) {
       case AttributeKey::channel_id:
-      case AttributeKey::comparison_type:
-      case AttributeKey::api_version: return number == 0;
+      case AttributeKey::comparison_type: return number == 0;
       case AttributeKey::backend_config: return text.empty();
       case AttributeKey::operand_precision:
       case AttributeKey::output_operand_aliasing: return list.empty();
@@ -98,8 +98,9 @@ struct NewAttribute {
 ///
 /// Every operation infers its result's shape. An ill-formed call adds a diagnostic and gives an invalid `Value`; a call
 /// with an invalid operand gives an invalid `Value` and says nothing more. So callers check nothing, and `finish` tells
-/// all that went wrong. What changes nothing (a reshape to the same sizes, say) is its operand. Instructions that no
-/// result needs are left out by `finish`.
+/// all that went wrong. What changes nothing (a reshape to the same sizes, say) is its operand. `finish` leaves out what
+/// no result needs; the order of what stays is that of the nodes (`set_metadata`), and within a node follows from the
+/// operands alone, so that nested calls give one module under every compiler.
 class Builder {
  public:
   explicit constexpr Builder(std::string_view module_name, std::string_view entry_name = "main") {
@@ -121,8 +122,12 @@ class Builder {
     next.source_line = source_line;
     if (!(next == last)) module_.metadata.push_back(next);
     metadata_ = module_.metadata.size() - 1;
+    ++step_;
   }
-  constexpr void clear_metadata() { metadata_ = 0; }
+  constexpr void clear_metadata() {
+    metadata_ = 0;
+    ++step_;
+  }
 
   constexpr void set_replica_count(std::uint32_t count) { module_.replica_count = count; }
   constexpr void set_num_partitions(std::uint32_t count) { module_.num_partitions = count; }
@@ -669,6 +674,10 @@ class Builder {
     Range name;
     std::uint32_t first_source = 0;  ///< of `sources_`
   };
+  struct Owner {
+    std::uint32_t serial;  ///< of the scope that the instruction is in
+    std::uint32_t step;    ///< see `detail::Origin`
+  };
   struct SharedComputation {
     Opcode opcode;
     DType dtype;
@@ -700,7 +709,7 @@ class Builder {
     for (const Value v : operands)
       if (!v.valid()) return {};
     for (const Value v : operands)
-      if (v.id >= owners_.size() || owners_[v.id] != scopes_.back().serial)
+      if (v.id >= owners_.size() || owners_[v.id].serial != scopes_.back().serial)
         return fail(invalid(opcode, "operand belongs to another computation"));
 
     const std::uint32_t numbers = module_.numbers.size(), chars = module_.chars.size(),
@@ -738,7 +747,7 @@ class Builder {
       }
     }
     const Value v{module_.instructions.push_back(i)};
-    owners_.push_back(scopes_.back().serial);
+    owners_.push_back({scopes_.back().serial, step_});
     if (is_source) sources_.push_back(v);
     return v;
   }
@@ -796,7 +805,7 @@ class Builder {
     sources_.resize(scope.first_source);
     scopes_.resize(scopes_.size() - 1);
     if (!root.valid()) return {};
-    if (owners_[root.id] != scope.serial) {
+    if (owners_[root.id].serial != scope.serial) {
       fail(Diagnostic::error(DiagnosticCode::invalid_hlo, "result belongs to another computation"));
       return {};
     }
@@ -805,83 +814,20 @@ class Builder {
     c.root = root;
     c.parameters.begin = module_.parameters.size();
     for (std::uint32_t n = scope.first; n < module_.instructions.size(); ++n)
-      if (owners_[n] == scope.serial && module_.instructions[n].opcode == Opcode::parameter)
+      if (owners_[n].serial == scope.serial && module_.instructions[n].opcode == Opcode::parameter)
         module_.parameters.push_back({n});
     c.parameters.count = module_.parameters.size() - c.parameters.begin;
     serials_.push_back(scope.serial);
     return {module_.computations.push_back(c)};
   }
-  /// Puts the instructions of a computation together, and leaves out what nothing needs.
   constexpr void arrange() {
-    constexpr std::uint32_t dropped = 0xffffffffu;
-    const std::uint32_t computations = module_.computations.size(), instructions = module_.instructions.size();
-
-    // Instructions by computation, in the order in which they were made.
-    Pool<std::uint32_t> computation_of_serial, first, order;
-    computation_of_serial.resize(next_serial_, dropped);
-    for (std::uint32_t c = 0; c < computations; ++c) computation_of_serial[serials_[c]] = c;
-    first.resize(computations + 1, 0);
-    for (const std::uint32_t serial : owners_)
-      if (computation_of_serial[serial] != dropped) ++first[computation_of_serial[serial] + 1];
-    for (std::uint32_t c = 0; c < computations; ++c) first[c + 1] += first[c];
-    order.resize(first[computations], 0);
-    Pool<std::uint32_t> next = first;
-    for (std::uint32_t n = 0; n < instructions; ++n)
-      if (const std::uint32_t c = computation_of_serial[owners_[n]]; c != dropped) order[next[c]++] = n;
-
-    // What the entry needs: callees lie before callers and operands before users, so one walk back finds it.
-    Pool<std::uint8_t> is_needed, is_called;
-    is_needed.resize(instructions, 0);
-    is_called.resize(computations, 0);
-    is_called[computations - 1] = 1;
-    for (std::uint32_t c = computations; c-- > 0;) {
-      if (is_called[c] == 0) continue;
-      is_needed[module_.computations[c].root.id] = 1;
-      for (std::uint32_t n = first[c + 1]; n-- > first[c];) {
-        const Instruction& i = module_.instructions[order[n]];
-        if (has_effect(i)) is_needed[order[n]] = 1;
-        if (is_needed[order[n]] == 0) continue;
-        for (const Value v : module_.operands_of(i)) is_needed[v.id] = 1;
-        for (const ComputationId id : module_.called_by(i)) is_called[id.index] = 1;
-      }
-    }
-
-    Module arranged;
-    Pool<std::uint32_t> new_instruction, new_computation;
-    new_instruction.resize(instructions, dropped);
-    new_computation.resize(computations, dropped);
-    for (std::uint32_t c = 0; c < computations; ++c) {
-      if (is_called[c] == 0) continue;
-      Computation computation = module_.computations[c];
-      computation.instructions.begin = arranged.instructions.size();
-      for (std::uint32_t n = first[c]; n < first[c + 1]; ++n) {
-        if (is_needed[order[n]] == 0) continue;
-        Instruction i = module_.instructions[order[n]];
-        const Range operands = i.operands, called = i.called;
-        i.operands.begin = arranged.operands.size();
-        for (const Value v : module_.operands.view(operands)) arranged.operands.push_back({new_instruction[v.id]});
-        i.called.begin = arranged.called.size();
-        for (const ComputationId id : module_.called.view(called))
-          arranged.called.push_back({new_computation[id.index]});
-        new_instruction[order[n]] = arranged.instructions.push_back(i);
-      }
-      computation.instructions.count = arranged.instructions.size() - computation.instructions.begin;
-      const Range parameters = computation.parameters;
-      computation.parameters.begin = arranged.parameters.size();
-      for (const Value v : module_.parameters.view(parameters)) arranged.parameters.push_back({new_instruction[v.id]});
-      computation.root = {new_instruction[computation.root.id]};
-      new_computation[c] = arranged.computations.push_back(computation);
-    }
-    module_.instructions = std::move(arranged.instructions);
-    module_.operands = std::move(arranged.operands);
-    module_.called = std::move(arranged.called);
-    module_.parameters = std::move(arranged.parameters);
-    module_.computations = std::move(arranged.computations);
-  }
-  /// Whether an instruction stays though nothing uses it: ranks wait for each other in collectives.
-  [[nodiscard]] constexpr auto has_effect(const Instruction& i) const -> bool {
-    return i.opcode == Opcode::parameter || opcode_info(i.opcode).category == Category::collective ||
-           module_.flag(i, AttributeKey::custom_call_has_side_effect);
+    Pool<std::uint32_t> computation_of_serial;
+    computation_of_serial.resize(next_serial_, detail::Origin::none);
+    for (std::uint32_t c = 0; c < serials_.size(); ++c) computation_of_serial[serials_[c]] = c;
+    Pool<detail::Origin> origins;
+    origins.reserve(owners_.size());
+    for (const Owner& owner : owners_) origins.push_back({computation_of_serial[owner.serial], owner.step});
+    detail::Arranger(module_, origins).run();
   }
 
   // ---- text and numbers
@@ -1000,9 +946,10 @@ class Builder {
   Module module_;
   Diagnostics errors_;
   std::uint32_t metadata_ = 0;
+  std::uint32_t step_ = 0;
   std::uint32_t next_serial_ = 0;
   Pool<Scope> scopes_;
-  Pool<std::uint32_t> owners_;   ///< for each instruction the serial number of its scope
+  Pool<Owner> owners_;           ///< for each instruction
   Pool<std::uint32_t> serials_;  ///< for each computation the serial number of its scope
   Pool<Value> sources_;          ///< of the open scopes: what `find_source` looks through
   Pool<SharedComputation> shared_;

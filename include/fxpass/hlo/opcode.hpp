@@ -4,6 +4,7 @@
 #include <fxpass/support/dtype.hpp>
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -163,7 +164,7 @@ enum class Distribution : std::uint8_t { uniform = 1, normal = 2 };
 enum class RngAlgorithm : std::uint8_t { by_backend, three_fry, philox };
 enum class FftType : std::uint8_t { fft, ifft, rfft, irfft };
 enum class TriangularTranspose : std::uint8_t { none = 1, transpose = 2, adjoint = 3 };
-enum class ApiVersion : std::uint8_t { unspecified, original, status_returning, status_returning_unified, typed_ffi };
+enum class ApiVersion : std::uint8_t { original = 1, status_returning, status_returning_unified, typed_ffi };
 enum class Precision : std::uint8_t { standard, high, highest };
 
 /// The text of an enumeration's value, empty where it is not written.
@@ -196,6 +197,12 @@ class AttributeSet {
       : bits_((bit(first) | ... | bit(rest))) {}
 
   [[nodiscard]] constexpr auto contains(AttributeKey key) const -> bool { return (bits_ & bit(key)) != 0; }
+  [[nodiscard]] constexpr auto empty() const -> bool { return bits_ == 0; }
+  /// Needs a set that is not empty.
+  [[nodiscard]] constexpr auto first() const -> AttributeKey {
+    return static_cast<AttributeKey>(std::countr_zero(bits_));
+  }
+  constexpr void erase(AttributeKey key) { bits_ &= ~bit(key); }
 
  private:
   [[nodiscard]] static constexpr auto bit(AttributeKey key) -> std::uint64_t {
@@ -342,8 +349,8 @@ inline constexpr std::array<OpcodeInfo, 91> opcode_table = [] {
       {Opcode::tuple, "tuple", structured, 0, unbounded, any_type},
       {Opcode::get_tuple_element, "get-tuple-element", structured, 1, 1, any_type, 0, 0, {tuple_index}},
       {Opcode::opt_barrier, "opt-barrier", structured, 1, 1, any_type},
-      {Opcode::custom_call, "custom-call", structured, 0, unbounded, any_type, 0, unbounded, {custom_call_target},
-       {backend_config, custom_call_has_side_effect, output_operand_aliasing, api_version}},
+      {Opcode::custom_call, "custom-call", structured, 0, unbounded, any_type, 0, unbounded, {custom_call_target, api_version},
+       {backend_config, custom_call_has_side_effect, output_operand_aliasing}},
 
       {Opcode::all_reduce, "all-reduce", collective, 1, unbounded, any_type, 1, 1, {replica_groups},
        {channel_id, use_global_device_ids, constrain_layout}},

@@ -131,19 +131,17 @@ class ShapeInference {
       return reject("wrong number of operands");
     if (i_.called.count < info_.min_called || (info_.max_called != unbounded && i_.called.count > info_.max_called))
       return reject("wrong number of called computations");
-    for (std::size_t k = 0; k < attribute_table.size(); ++k) {
-      const AttributeKey key = attribute_table[k].key;
-      if (info_.needs.contains(key) && module_.find(i_, key) == nullptr)
-        return reject(text_of("attribute is missing: ", attribute_table[k].name));
-    }
+    AttributeSet missing = info_.needs;
     for (const Attribute& a : module_.attributes_of(i_)) {
       const AttributeInfo& about = attribute_info(a.key);
+      missing.erase(a.key);
       if (!info_.needs.contains(a.key) && !info_.takes.contains(a.key) && a.key != AttributeKey::frontend_attribute)
         return reject(text_of("takes no attribute ", about.name));
       const bool is_single = about.kind == AttributeKind::number || about.kind == AttributeKind::flag ||
                              about.kind == AttributeKind::enumeration;
       if (is_single && a.value.count != 1) return reject(text_of("attribute needs one number: ", about.name));
     }
+    if (!missing.empty()) return reject(text_of("needs attribute ", attribute_info(missing.first()).name));
     if (takes_any_shapes()) return {};
     for (std::uint32_t n = 0; n < count(); ++n)
       if (!shapes_.is_array(operand(n))) return reject("an operand is no array");

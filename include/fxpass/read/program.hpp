@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/read/exported_program.hpp>
+#include <fxpass/read/file.hpp>
+#include <fxpass/read/fx_json.hpp>
+#include <fxpass/read/json.hpp>
+#include <fxpass/read/pt2.hpp>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+/// @file
+/// Reads a program whatever form it has.
+
+namespace fxpass {
+
+namespace detail {
+
+[[nodiscard]] inline auto read_json_program(Json root, std::string_view path) -> Expected<Graph> {
+  JsonObject file;
+  if (root.get(file) == simdjson::SUCCESS) {
+    if (is_fx_json(file)) return read_fx_json(root, path);
+    if (is_exported_program(file)) return read_exported_program(root, path, {});
+  }
+  return file_error(DiagnosticCode::file_malformed, path, "the JSON is neither an exported program nor FX JSON");
+}
+
+}  // namespace detail
+
+/// The program in the file at `path`: a `.pt2` archive, the JSON of an ExportedProgram, or FX JSON, told apart by
+/// content and never by name.
+[[nodiscard]] inline auto read_program(std::string_view path) -> Expected<Module<>> {
+  const auto start = read_file(path, 4096);
+  if (!start) return start.error();
+  if (start->starts_with("PK")) return read_pt2(path);
+  const auto first = start->find_first_not_of(" \t\r\n");
+  if (first == std::string::npos || (*start)[first] != '{')
+    return detail::file_error(DiagnosticCode::file_malformed, path,
+                              start->empty() ? Text("the file is empty")
+                                             : Text("the file is no program that fxpass reads: those are .pt2 archives "
+                                                    "of torch.export.save, ExportedProgram JSON and FX JSON"));
+  const auto text = read_file(path);
+  if (!text) return text.error();
+  detail::JsonDocument document;
+  if (Status parsed = document.parse(*text, path); !parsed) return std::move(parsed).error();
+  return detail::read_json_program(document.root(), path).transform([](Graph graph) {
+    return Module<>(std::move(graph));
+  });
+}
+
+}  // namespace fxpass

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/graph/editor.hpp>
+#include <fxpass/pass/contract.hpp>
+
+#include <concepts>
+
+/// @file
+/// Artifacts: the values that belong to facts. A module stores those of its facts; a pass gets those of its contract.
+
+namespace fxpass {
+
+namespace detail {
+
+/// The artifact of one fact, or nothing.
+template <class F>
+struct ArtifactSlot {
+  friend constexpr auto operator==(const ArtifactSlot&, const ArtifactSlot&) -> bool = default;
+};
+template <FactWithArtifact F>
+struct ArtifactSlot<F> {
+  typename F::artifact value{};
+  friend constexpr auto operator==(const ArtifactSlot&, const ArtifactSlot&) -> bool = default;
+};
+
+/// The artifacts of some facts.
+template <class... F>
+struct ArtifactSlots : ArtifactSlot<F>... {
+  friend constexpr auto operator==(const ArtifactSlots&, const ArtifactSlots&) -> bool = default;
+};
+
+template <class Facts>
+struct SlotsOf;
+template <class... F>
+struct SlotsOf<facts<F...>> {
+  using type = ArtifactSlots<F...>;
+};
+template <class Facts>
+using slots_of = typename SlotsOf<Facts>::type;
+
+/// Where the artifact of one fact is, for a pass.
+template <class F>
+struct ArtifactPointer {
+  template <class Slots>
+  constexpr explicit ArtifactPointer(Slots&) {}
+};
+template <FactWithArtifact F>
+struct ArtifactPointer<F> {
+  template <class Slots>
+  constexpr explicit ArtifactPointer(Slots& slots) : value(&static_cast<ArtifactSlot<F>&>(slots).value) {}
+  typename F::artifact* value;
+};
+
+template <class Facts>
+struct ArtifactPointers;
+template <class... F>
+struct ArtifactPointers<facts<F...>> : ArtifactPointer<F>... {
+  template <class Slots>
+  constexpr explicit ArtifactPointers(Slots& slots) : ArtifactPointer<F>(slots)... {}
+};
+
+template <class F, class List>
+inline constexpr bool lists = false;
+template <class F, class... L>
+inline constexpr bool lists<F, facts<L...>> = (std::same_as<F, L> || ...);
+
+}  // namespace detail
+
+/// The artifacts that the contract of pass `P` speaks of.
+template <class P>
+class Artifacts {
+ public:
+  template <class Slots>
+  constexpr explicit Artifacts(Slots& slots) : pointers_(slots) {}
+
+  /// The artifact of `F`: to read if the pass needs the fact, to fill in if it establishes it.
+  template <FactWithArtifact F>
+  [[nodiscard]] constexpr auto get() const -> auto& {
+    constexpr bool is_needed = detail::lists<F, needs_of<P>>;
+    constexpr bool is_established = detail::lists<F, establishes_of<P>>;
+    static_assert(is_needed || is_established, "fxpass: a pass gets the artifacts of facts that it needs or establishes");
+    if constexpr (is_established) {
+      return *pointer<F>().value;
+    } else if constexpr (is_needed) {
+      return static_cast<const typename F::artifact&>(*pointer<F>().value);
+    } else {
+      return *this;
+    }
+  }
+
+ private:
+  template <class F>
+  constexpr auto pointer() const -> const detail::ArtifactPointer<F>& { return pointers_; }
+
+  using InPlay = typename detail::FactSet<detail::join<facts, needs_of<P>, establishes_of<P>>>::type;
+  detail::ArtifactPointers<InPlay> pointers_;
+};
+
+}  // namespace fxpass

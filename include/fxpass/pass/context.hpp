@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/graph/editor.hpp>
+#include <fxpass/support/diagnostic.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// @file
+/// `Context`: what a running pass says besides its result.
+
+namespace fxpass {
+
+/// A number that a pass reports of its run.
+struct Statistic {
+  Text key;
+  std::int64_t value = 0;
+  friend constexpr auto operator==(const Statistic&, const Statistic&) -> bool = default;
+};
+
+/// Where passes put warnings and statistics. Warnings gather over a whole run, statistics belong to one pass: observers
+/// read them behind it.
+class Context {
+ public:
+  constexpr void warn(Diagnostic warning) { warnings_.add(std::move(warning)); }
+  [[nodiscard]] constexpr auto warnings() const -> const Diagnostics& { return warnings_; }
+
+  /// Adds `amount` to statistic `key`, which starts at 0; an amount of 0 makes it appear. O(keys).
+  constexpr void count(std::string_view key, std::int64_t amount = 1) {
+    for (Statistic& statistic : statistics_)
+      if (statistic.key == key) {
+        statistic.value += amount;
+        return;
+      }
+    statistics_.push_back({Text(key), amount});
+  }
+  /// In the order in which keys appeared.
+  [[nodiscard]] constexpr auto statistics() const -> std::span<const Statistic> { return statistics_; }
+
+  /// A pass that commits an `Editor` of its own says so here, or the artifacts it keeps would name other nodes: the
+  /// runner renumbers them. Forward passes need not; the sweep commits for them.
+  constexpr void renumbered(Renumbering moved) { moves_.push_back(std::move(moved)); }
+  [[nodiscard]] constexpr auto moves() const -> std::span<const Renumbering> { return moves_; }
+
+ private:
+  Diagnostics warnings_;
+  std::vector<Statistic> statistics_;
+  std::vector<Renumbering> moves_;
+};
+
+}  // namespace fxpass

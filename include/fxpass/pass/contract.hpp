@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/pass/fact.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+/// @file
+/// Contracts: what a pass asks of a module and makes of it, as members of the pass, all optional.
+///
+///     using needs = facts<AliasesAnalysed>;               // must be true before
+///     using forbids = facts<OutOfPlace>;                  // must not be true before
+///     using establishes = facts<OutOfPlace>;              // is true behind
+///     using keeps = everything_but<AliasesAnalysed>;      // what else stays true: everything, nothing, everything_but<...>,
+///                                                         // or facts<...>
+///
+/// A pass that says nothing of `keeps` keeps nothing on trust: facts with a checker are checked again behind it, the
+/// others are lost. A list in Boost.Hana's spelling, `decltype(hana::tuple_t<A, B>)`, stands for `facts<A, B>`.
+
+namespace fxpass {
+
+struct everything {};
+struct nothing {};
+template <class... F>
+struct everything_but {};
+
+namespace detail {
+
+/// What a pass that declares no `keeps` gets.
+struct undeclared {};
+
+/// `facts<A, B>`, or a list of types that hold A and B as `::type`, which is how Hana passes types as values.
+template <class List>
+struct AsFacts;
+template <class... F>
+struct AsFacts<facts<F...>> {
+  using type = facts<F...>;
+};
+template <template <class...> class List, class... T>
+  requires(requires { typename T::type; } && ...)
+struct AsFacts<List<T...>> {
+  using type = facts<typename T::type...>;
+};
+template <class List>
+using as_facts = typename AsFacts<std::remove_cv_t<List>>::type;
+
+template <class P>
+struct NeedsOf {
+  using type = facts<>;
+};
+template <class P>
+  requires requires { typename P::needs; }
+struct NeedsOf<P> {
+  using type = as_facts<typename P::needs>;
+};
+template <class P>
+struct ForbidsOf {
+  using type = facts<>;
+};
+template <class P>
+  requires requires { typename P::forbids; }
+struct ForbidsOf<P> {
+  using type = as_facts<typename P::forbids>;
+};
+template <class P>
+struct EstablishesOf {
+  using type = facts<>;
+};
+template <class P>
+  requires requires { typename P::establishes; }
+struct EstablishesOf<P> {
+  using type = as_facts<typename P::establishes>;
+};
+
+template <class Keeps>
+struct AsKeeps {
+  using type = as_facts<Keeps>;
+};
+template <>
+struct AsKeeps<everything> {
+  using type = everything;
+};
+template <>
+struct AsKeeps<nothing> {
+  using type = facts<>;
+};
+template <class... F>
+struct AsKeeps<everything_but<F...>> {
+  using type = everything_but<F...>;
+};
+template <class P>
+struct KeepsOf {
+  using type = undeclared;
+};
+template <class P>
+  requires requires { typename P::keeps; }
+struct KeepsOf<P> {
+  using type = typename AsKeeps<typename P::keeps>::type;
+};
+
+}  // namespace detail
+
+/// The contract of pass `P`, with what it leaves out filled in.
+template <class P>
+using needs_of = typename detail::NeedsOf<P>::type;
+template <class P>
+using forbids_of = typename detail::ForbidsOf<P>::type;
+template <class P>
+using establishes_of = typename detail::EstablishesOf<P>::type;
+
+/// A fact as a value.
+struct FactInfo {
+  std::uint64_t id = 0;
+  std::string_view name;
+  /// Whether a run-time check can vouch for it behind a pass that promises nothing. A check cannot vouch for an
+  /// artifact, which may be stale.
+  bool is_rechecked = false;
+
+  friend constexpr auto operator==(const FactInfo& a, const FactInfo& b) -> bool { return a.id == b.id; }
+};
+template <Fact F>
+inline constexpr FactInfo fact_info{detail::type_id<F>, F::name, CheckableFact<F> && !FactWithArtifact<F>};
+
+/// What a pass says of the facts that it neither needs nor establishes.
+enum class Keeping : std::uint8_t {
+  everything_but,  ///< all but those listed
+  only,            ///< those listed
+  undeclared,      ///< nothing on trust
+};
+
+/// A contract as a value: what tables of passes print, and what the order of a pipeline is decided by.
+struct Contract {
+  std::string_view name;
+  std::span<const FactInfo> needs;
+  std::span<const FactInfo> forbids;
+  std::span<const FactInfo> establishes;
+  Keeping keeping = Keeping::undeclared;
+  std::span<const FactInfo> listed;  ///< the facts that `keeping` speaks of
+
+  /// Whether a fact that is true before, and not established, is true behind. O(facts listed).
+  [[nodiscard]] constexpr auto keeps(const FactInfo& fact) const -> bool {
+    switch (keeping) {
+      case Keeping::everything_but: return !lists(listed, fact);
+      case Keeping::only: return lists(listed, fact);
+      case Keeping::undeclared: return fact.is_rechecked;
+    }
+    return false;
+  }
+  [[nodiscard]] static constexpr auto lists(std::span<const FactInfo> list, const FactInfo& fact) -> bool {
+    for (const FactInfo& f : list)
+      if (f == fact) return true;
+    return false;
+  }
+};
+
+namespace detail {
+
+template <class List>
+inline constexpr std::array<FactInfo, 0> fact_infos{};
+template <class... F>
+inline constexpr std::array<FactInfo, sizeof...(F)> fact_infos<facts<F...>>{fact_info<F>...};
+template <class... F>
+inline constexpr std::array<FactInfo, sizeof...(F)> fact_infos<everything_but<F...>>{fact_info<F>...};
+
+template <class Keeps>
+inline constexpr Keeping keeping_of = Keeping::undeclared;
+template <>
+inline constexpr Keeping keeping_of<everything> = Keeping::everything_but;
+template <class... F>
+inline constexpr Keeping keeping_of<everything_but<F...>> = Keeping::everything_but;
+template <class... F>
+inline constexpr Keeping keeping_of<facts<F...>> = Keeping::only;
+
+}  // namespace detail
+
+/// The contract of `P` as a value.
+template <class P>
+inline constexpr Contract contract_of{P::name,
+                                      detail::fact_infos<needs_of<P>>,
+                                      detail::fact_infos<forbids_of<P>>,
+                                      detail::fact_infos<establishes_of<P>>,
+                                      detail::keeping_of<typename detail::KeepsOf<P>::type>,
+                                      detail::fact_infos<typename detail::KeepsOf<P>::type>};
+
+}  // namespace fxpass

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/graph/editor.hpp>
+#include <fxpass/pass/artifacts.hpp>
+#include <fxpass/pass/context.hpp>
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+/// @file
+/// Forward passes, and the sweep that runs several of them in one traversal of the graph.
+///
+///     struct CountDropout {
+///       static constexpr std::string_view name = "count_dropout";
+///       struct State { Context* context; };
+///       constexpr auto begin(Graph&, Artifacts<CountDropout>&, Context& context) const -> State { return {&context}; }
+///       static constexpr auto wants(const Node&, const Operator& op) -> bool { return is_dropout(op); }
+///       constexpr auto visit(State& state, Sweep&) const -> Status { state.context->count("dropouts"); return {}; }
+///       constexpr auto finish(State&, Graph&, Context&) const -> Status { return {}; }
+///     };
+///
+/// `begin` makes the state of one run, `wants` decides by the record of a node whether `visit` is called for it: it is
+/// called for each node and has to be cheap, `visit` may be dear. `finish` is called when all edits are committed.
+///
+/// A pass must not be able to tell whether it shares the traversal with others. So these are the laws:
+///   * `begin` reads inputs, options and needed artifacts' addresses; the nodes are looked at in `visit`.
+///   * `visit` looks at, and changes, the node it is called for. What it wants to know of earlier nodes' arguments it
+///     keeps in its state; later nodes it leaves alone, and so it does with what artifacts may tell of them.
+///   * It inserts before the node it is called for. `editor().replace_uses(of, by)` holds for the nodes behind that node;
+///     the pass itself sees their operands as they were, and asks `replacement` where it inserts users of its own.
+///   * `finish` leaves the nodes alone, and knows that ids of the sweep are no longer those of the graph.
+
+namespace fxpass {
+
+namespace detail {
+template <class... P>
+class SweepRunner;
+}
+
+/// The place of a traversal: the node that is visited, and the editor that all passes of the traversal share.
+class Sweep {
+ public:
+  [[nodiscard]] constexpr auto graph() const -> Graph& { return *graph_; }
+  /// The node visited: one of the graph before the traversal, or one that an earlier pass inserted.
+  [[nodiscard]] constexpr auto id() const -> NodeId { return id_; }
+  /// Valid until the next insertion.
+  [[nodiscard]] constexpr auto node() const -> const Node& { return graph_->node(id_); }
+  [[nodiscard]] constexpr auto op() const -> const Operator& { return graph_->op(id_); }
+
+  /// The editor of the traversal. Ids of nodes stay what they are until all nodes have been visited. O(operators) at the
+  /// first call of a traversal.
+  [[nodiscard]] constexpr auto editor() -> Editor& {
+    if (!editor_) {
+      editor_.emplace(*graph_);
+      editor_->set_author(author_);
+    }
+    return *editor_;
+  }
+  /// What stands for `id` from here on: `id` itself, unless this pass replaced it. O(length of the chain).
+  [[nodiscard]] constexpr auto replacement(NodeId id) -> NodeId {
+    take_replacements();
+    return (*replaced_)[id];
+  }
+
+ private:
+  template <class... P>
+  friend class detail::SweepRunner;
+  constexpr explicit Sweep(Graph& graph) : graph_(&graph) {}
+  constexpr void take_replacements() {
+    if (editor_) editor_->take_replacements(*replaced_);
+  }
+
+  Graph* graph_;
+  NodeId id_;
+  std::uint16_t author_ = 0;         ///< the pass at work
+  Replacements* replaced_ = nullptr;  ///< what it replaced
+  std::optional<Editor> editor_;
+};
+
+namespace detail {
+
+template <class P>
+struct ProtocolOf {
+  using type = P;
+};
+/// The pass whose artifacts `P` asks for: `P` itself, or what it gives another name to.
+template <class P>
+  requires requires { typename P::named_pass; }
+struct ProtocolOf<P> {
+  using type = typename P::named_pass;
+};
+template <class P>
+using artifacts_for = Artifacts<typename ProtocolOf<P>::type>;
+
+template <class P>
+using sweep_state = decltype(std::declval<const P&>().begin(std::declval<Graph&>(), std::declval<artifacts_for<P>&>(),
+                                                            std::declval<Context&>()));
+
+}  // namespace detail
+
+/// A pass that visits nodes in program order and finishes at the output; see above for its laws.
+template <class P>
+concept ForwardPass =
+    requires { typename detail::sweep_state<P>; } &&
+    requires(const P& pass, detail::sweep_state<P>& state, Sweep& sweep, Graph& graph, Context& context,
+             const Node& node, const Operator& op) {
+      { P::name } -> std::convertible_to<std::string_view>;
+      { P::wants(node, op) } -> std::same_as<bool>;
+      { pass.visit(state, sweep) } -> std::same_as<Status>;
+      { pass.finish(state, graph, context) } -> std::same_as<Status>;
+    };
+
+namespace detail {
+
+inline constexpr std::size_t no_pass = static_cast<std::size_t>(-1);
+
+/// How a traversal went: the first failing pass in pipeline order, as it would be if each had run by itself.
+struct SweepOutcome {
+  std::size_t failed = no_pass;
+  Diagnostics errors;
+  std::optional<Renumbering> moved;  ///< where nodes went, if the graph was edited
+};
+
+template <std::size_t I, class State>
+struct SweepState {
+  State value;
+};
+template <class Indices, class... P>
+struct SweepStates;
+template <std::size_t... I, class... P>
+struct SweepStates<std::index_sequence<I...>, P...> : SweepState<I, sweep_state<P>>... {};
+
+/// Runs forward passes in one traversal, so that graph, artifacts, warnings and errors are what they would be if each pass
+/// had run by itself.
+///
+/// How: at each node of the graph as it was, passes take turns in pipeline order. A turn visits the nodes that earlier
+/// passes inserted at this place, then the node itself, and then carries out the pass's replacements in what later
+/// passes will see there. A pass that fails is left out from then on, and those behind it; those before it go on.
+template <class... P>
+class SweepRunner {
+  static constexpr std::size_t count = sizeof...(P);
+  using Indices = std::index_sequence_for<P...>;
+
+ public:
+  /// `contexts` has a context for each pass.
+  [[nodiscard]] static constexpr auto run(Graph& graph, std::array<Context, count>& contexts, artifacts_for<P>... artifacts,
+                                          const P&... passes) -> SweepOutcome {
+    return SweepRunner(graph).sweep(Indices(), contexts, artifacts..., passes...);
+  }
+
+ private:
+  constexpr explicit SweepRunner(Graph& graph) : sweep_(graph) {}
+
+  template <std::size_t... I>
+  constexpr auto sweep(std::index_sequence<I...>, std::array<Context, count>& contexts, artifacts_for<P>&... artifacts,
+                       const P&... passes) -> SweepOutcome {
+    Graph& graph = *sweep_.graph_;
+    SweepStates<Indices, P...> states{{passes.begin(graph, artifacts, contexts[I])}...};
+    const std::uint32_t old_count = graph.node_count();
+    const Node* nodes = graph.nodes().data();
+    const Operator* operators = graph.operators().data();
+    for (std::uint32_t i = 0; i < old_count && running_ > 0; ++i) {
+      const Node& node = nodes[i];
+      const Operator& op = operators[node.op.index];
+      if (!(P::wants(node, op) || ...) && !uses_replaced(NodeId{i})) continue;
+      here_.clear();
+      here_.push_back(NodeId{i});
+      (turn<I>(passes, static_cast<SweepState<I, sweep_state<P>>&>(states).value), ...);
+      // A visit may have made the tables grow.
+      nodes = graph.nodes().data();
+      operators = graph.operators().data();
+    }
+    if (sweep_.editor_ && running_ > 0) outcome_.moved = sweep_.editor_->commit();
+    (finish<I>(passes, static_cast<SweepState<I, sweep_state<P>>&>(states).value, contexts[I]), ...);
+    return std::move(outcome_);
+  }
+
+  template <std::size_t I, class Pass, class State>
+  constexpr void turn(const Pass& pass, State& state) {
+    Graph& graph = *sweep_.graph_;
+    if (I >= running_) return;
+    behind_.clear();
+    for (std::uint32_t k = 0; k < here_.size(); ++k) {
+      const NodeId id = here_[k];
+      if (sweep_.editor_ && sweep_.editor_->is_erased(id)) continue;
+      if (Pass::wants(graph.node(id), graph.op(id))) {
+        const std::uint32_t before = graph.node_count();
+        if (!visit<I>(pass, state, id)) return;
+        for (std::uint32_t n = before; n < graph.node_count(); ++n) behind_.push_back(NodeId{n});
+      }
+      behind_.push_back(id);
+      if (!replaced_[I].empty()) replace_operands(graph.mutable_arguments(id), replaced_[I]);
+    }
+    std::swap(here_, behind_);
+  }
+  template <std::size_t I, class Pass, class State>
+  constexpr auto visit(const Pass& pass, State& state, NodeId id) -> bool {
+    sweep_.id_ = id;
+    sweep_.author_ = I;
+    sweep_.replaced_ = &replaced_[I];
+    if (sweep_.editor_) sweep_.editor_->set_author(I);
+    Status status = pass.visit(state, sweep_);
+    if (!status) {
+      fail(I, std::move(status.error()));
+      return false;
+    }
+    sweep_.take_replacements();
+    return true;
+  }
+  template <std::size_t I, class Pass, class State>
+  constexpr void finish(const Pass& pass, State& state, Context& context) {
+    if (I >= running_) return;
+    Status status = pass.finish(state, *sweep_.graph_, context);
+    if (!status) fail(I, std::move(status.error()));
+  }
+  constexpr void fail(std::size_t pass, Diagnostics errors) {
+    running_ = pass;
+    outcome_.failed = pass;
+    outcome_.errors = std::move(errors);
+  }
+
+  [[nodiscard]] constexpr auto uses_replaced(NodeId id) -> bool {
+    for (Replacements& replaced : replaced_) {
+      if (replaced.empty()) continue;
+      bool found = false;
+      sweep_.graph_->for_each_operand(id, [&](NodeId used) { found = found || replaced[used] != used; });
+      if (found) return true;
+    }
+    return false;
+  }
+  constexpr void replace_operands(std::span<Argument> arguments, Replacements& replaced) {
+    for (Argument& a : arguments) {
+      if (a.is_node()) {
+        a = Argument(replaced[a.node()]).with_keyword(a.keyword());
+      } else if (a.is_group()) {
+        replace_operands(sweep_.graph_->mutable_children(a), replaced);
+      }
+    }
+  }
+
+  Sweep sweep_;
+  std::array<Replacements, count> replaced_;  ///< by pass: it does not see its own before the next traversal
+  Pool<NodeId> here_;    ///< the nodes at this place, as the pass whose turn it is sees them
+  Pool<NodeId> behind_;  ///< as the next one will
+  std::size_t running_ = count;  ///< the passes before this one have not failed
+  SweepOutcome outcome_;
+};
+
+}  // namespace detail
+
+}  // namespace fxpass

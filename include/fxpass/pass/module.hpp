@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/pass/artifacts.hpp>
+#include <fxpass/pass/verdict.hpp>
+
+#include <concepts>
+#include <utility>
+
+/// @file
+/// `Module<Facts...>`: a graph, and in its type what is known of it.
+
+namespace fxpass {
+
+namespace detail {
+class ModuleMaker;
+template <class Facts>
+struct ModuleOfSet;
+}  // namespace detail
+
+/// A graph of which `F` are true, with their artifacts. Written `Module<F...>`, which puts the facts in order.
+///
+/// Anyone makes a module without facts, from a graph; the facts come from pipelines and from `check_facts`, so that the
+/// type is to be trusted. Copyable and movable; equal if graph and artifacts are.
+template <class... F>
+class ModuleOf {
+ public:
+  using facts = fxpass::facts<F...>;
+
+  constexpr ModuleOf()
+    requires(sizeof...(F) == 0)
+  = default;
+  constexpr explicit ModuleOf(Graph graph)
+    requires(sizeof...(F) == 0)
+      : graph_(std::move(graph)) {}
+
+  [[nodiscard]] constexpr auto graph() const& -> const Graph& { return graph_; }
+  [[nodiscard]] constexpr auto graph() && -> Graph { return std::move(graph_); }
+
+  /// Whether `Fact` is true of the module.
+  template <class Fact>
+  [[nodiscard]] static consteval auto has() -> bool { return (std::same_as<Fact, F> || ...); }
+
+  /// The artifact of a fact that is true of the module.
+  template <FactWithArtifact Fact>
+  [[nodiscard]] constexpr auto artifact() const -> decltype(auto) {
+    using Verdict = require_facts<fxpass::facts<Fact>, facts, artifact_of<Fact>>;
+    if constexpr (!Verdict::ok) {
+      static_cast<void>(sizeof(check<Verdict>));
+      return Rejected();
+    } else {
+      return (static_cast<const detail::ArtifactSlot<Fact>&>(artifacts_).value);
+    }
+  }
+
+  friend constexpr auto operator==(const ModuleOf&, const ModuleOf&) -> bool = default;
+
+ private:
+  friend detail::ModuleMaker;
+  constexpr ModuleOf(Graph graph, detail::ArtifactSlots<F...> artifacts)
+      : graph_(std::move(graph)), artifacts_(std::move(artifacts)) {}
+
+  Graph graph_;
+  [[no_unique_address]] detail::ArtifactSlots<F...> artifacts_;
+};
+
+namespace detail {
+
+template <class... F>
+struct ModuleOfSet<facts<F...>> {
+  using type = ModuleOf<F...>;
+};
+
+template <class T>
+inline constexpr bool is_module = false;
+template <class... F>
+inline constexpr bool is_module<ModuleOf<F...>> = true;
+
+/// The one way into a module with facts, for the runner of pipelines and for `check_facts`.
+class ModuleMaker {
+ public:
+  template <class... F, class Slots>
+  [[nodiscard]] static constexpr auto make(facts<F...>, Graph graph, Slots& slots) -> ModuleOf<F...> {
+    ArtifactSlots<F...> artifacts;
+    take<F...>(slots, artifacts);
+    return {std::move(graph), std::move(artifacts)};
+  }
+  /// Moves the artifacts of `module` into `slots`, which has a place for each, and returns its graph.
+  template <class... F, class Slots>
+  [[nodiscard]] static constexpr auto take_apart(ModuleOf<F...>& module, Slots& slots) -> Graph {
+    take<F...>(module.artifacts_, slots);
+    return std::move(module.graph_);
+  }
+
+ private:
+  template <class... F, class From, class To>
+  static constexpr void take(From& from, To& to) {
+    ((static_cast<ArtifactSlot<F>&>(to) = std::move(static_cast<ArtifactSlot<F>&>(from))), ...);
+  }
+};
+
+}  // namespace detail
+
+/// A graph of which `F` are true: `Module<A, B>` and `Module<B, A>` are one type.
+template <Fact... F>
+using Module = typename detail::ModuleOfSet<fact_set<F...>>::type;
+
+/// Any `Module<...>`, whatever is known of it: `M::facts` lists it.
+template <class M>
+concept AnyModule = detail::is_module<M>;
+
+namespace detail {
+
+/// Whether graph and fact agree; if not, `errors` says so, and `what` begins the sentence.
+template <CheckableFact F>
+constexpr auto check_fact(const Graph& graph, Diagnostics& errors, std::string_view what) -> bool {
+  Status status = F::check(graph);
+  if (status) return true;
+  for (Diagnostic& d : status.error()) {
+    d.code = DiagnosticCode::fact_violated;
+    d.message = text_of(what, " '", F::name, "': ", d.message);
+    errors.add(std::move(d));
+  }
+  return false;
+}
+
+}  // namespace detail
+
+/// Proves that `F` are true of a module by their checkers, or says where they are not. For graphs that come without a
+/// history: a functional export, or a module whose passes are switched off.
+template <Fact... F, AnyModule M>
+[[nodiscard]] constexpr auto check_facts(M module) {
+  static_assert((CheckableFact<F> && ...), "fxpass: check_facts proves facts that have a checker");
+  static_assert((!FactWithArtifact<F> && ...), "fxpass: a check makes no artifact: run the pass that does");
+  return [&]<class... Old>(facts<Old...>) -> Expected<Module<Old..., F...>> {
+    using Facts = fact_set<Old..., F...>;
+    Diagnostics errors;
+    (detail::check_fact<F>(module.graph(), errors, "the graph is not"), ...);
+    if (!errors.empty()) return errors;
+    detail::slots_of<Facts> slots;
+    Graph graph = detail::ModuleMaker::take_apart(module, slots);
+    return detail::ModuleMaker::make(Facts(), std::move(graph), slots);
+  }(typename M::facts());
+}
+
+}  // namespace fxpass

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/pass/contract.hpp>
+#include <fxpass/pass/forward.hpp>
+#include <fxpass/pass/verdict.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+/// @file
+/// What a pass is: a plain struct with a name, a contract (contract.hpp) and a way to run.
+///
+///     struct MyPass {
+///       static constexpr std::string_view name = "my_pass";
+///       constexpr auto run(Graph graph, Context& context) const -> Expected<Graph>;
+///     };
+///
+/// Instead of that `run`, one that edits in place, `run(Graph&, Context&) const -> Status`; one that reads or makes
+/// artifacts, `run(Graph&, Artifacts<MyPass>&, Context&) const -> Status`; or the members of a forward pass
+/// (forward.hpp), which the pipeline runs in one traversal together with its neighbours.
+
+namespace fxpass {
+
+namespace detail {
+
+template <class P>
+concept Named = requires {
+  { P::name } -> std::convertible_to<std::string_view>;
+};
+template <class P>
+concept RebuildingPass = requires(const P& pass, Context& context) {
+  { pass.run(std::declval<Graph>(), context) } -> std::same_as<Expected<Graph>>;
+};
+template <class P>
+concept EditingPass = requires(const P& pass, Graph& graph, Context& context) {
+  { pass.run(graph, context) } -> std::same_as<Status>;
+};
+template <class P>
+concept ArtifactPass = requires(const P& pass, Graph& graph, artifacts_for<P>& artifacts, Context& context) {
+  { pass.run(graph, artifacts, context) } -> std::same_as<Status>;
+};
+
+}  // namespace detail
+
+/// A pass, in any of the four forms.
+///
+/// Laws: of a graph of which `needs` are true and `forbids` are not, it makes one of which `establishes` are true, and
+/// those it `keeps` if they were; or it fails with a diagnostic. The same graph and options give the same result.
+template <class P>
+concept FXPass = detail::Named<P> && std::copy_constructible<P> &&
+                 (detail::RebuildingPass<P> || detail::EditingPass<P> || detail::ArtifactPass<P> || ForwardPass<P>);
+
+/// Text as a template argument.
+template <std::size_t N>
+struct FixedText {
+  char chars[N]{};
+  consteval FixedText(const char (&text)[N]) { std::copy_n(text, N, chars); }  // NOLINT(google-explicit-constructor)
+  [[nodiscard]] constexpr auto view() const -> std::string_view { return {chars, N - 1}; }
+};
+
+/// Pass `P` under another name.
+template <FixedText Name, class P>
+struct NamedPass : P {
+  static constexpr std::string_view name = Name.view();
+  using named_pass = P;
+};
+
+/// `pass` under another name, so that it can be in a pipeline twice: `named<"aliasing_again">(AliasingOutputRewritePass())`.
+template <FixedText Name, FXPass P>
+[[nodiscard]] constexpr auto named(P pass) -> NamedPass<Name, P> {
+  return {std::move(pass)};
+}
+
+// Words of `not_a_pass` verdicts.
+struct has_no_static_name;
+template <class Returned>
+struct returns;
+struct run_must_return_an_expected_graph_or_a_status;
+struct run_must_be_const;
+struct has_no_run_for_a_graph_and_a_context_nor_begin;
+struct wants_must_take_a_node_and_an_operator_and_return_bool;
+struct visit_must_take_the_state_and_a_sweep_and_return_a_status;
+struct finish_must_take_the_state_a_graph_and_a_context_and_return_a_status;
+struct must_be_copyable;
+
+namespace detail {
+
+/// Why `P` is no pass.
+template <class P>
+[[nodiscard]] consteval auto judge_pass() {
+  if constexpr (FXPass<P>) {
+    return in_order();
+  } else if constexpr (!Named<P>) {
+    return not_a_pass<P, has_no_static_name>();
+  } else if constexpr (!std::copy_constructible<P>) {
+    return not_a_pass<P, must_be_copyable>();
+  } else if constexpr (requires(const P& pass, Context& context) { pass.run(std::declval<Graph>(), context); } ||
+                       requires(const P& pass, Graph& graph, Context& context) { pass.run(graph, context); } ||
+                       requires(const P& pass, Graph& graph, artifacts_for<P>& artifacts, Context& context) {
+                         pass.run(graph, artifacts, context);
+                       }) {
+    return not_a_pass<P, run_must_return_an_expected_graph_or_a_status>();
+  } else if constexpr (requires(P& pass, Context& context) { pass.run(std::declval<Graph>(), context); } ||
+                       requires(P& pass, Graph& graph, Context& context) { pass.run(graph, context); } ||
+                       requires(P& pass, Graph& graph, artifacts_for<P>& artifacts, Context& context) {
+                         pass.run(graph, artifacts, context);
+                       }) {
+    return not_a_pass<P, run_must_be_const>();
+  } else if constexpr (!requires { typename sweep_state<P>; }) {
+    return not_a_pass<P, has_no_run_for_a_graph_and_a_context_nor_begin>();
+  } else if constexpr (!requires(const Node& node, const Operator& op) {
+                         { P::wants(node, op) } -> std::same_as<bool>;
+                       }) {
+    return not_a_pass<P, wants_must_take_a_node_and_an_operator_and_return_bool>();
+  } else if constexpr (!requires(const P& pass, sweep_state<P>& state, Sweep& sweep) {
+                         { pass.visit(state, sweep) } -> std::same_as<Status>;
+                       }) {
+    return not_a_pass<P, visit_must_take_the_state_and_a_sweep_and_return_a_status>();
+  } else {
+    return not_a_pass<P, finish_must_take_the_state_a_graph_and_a_context_and_return_a_status>();
+  }
+}
+template <class P>
+using pass_verdict = decltype(judge_pass<P>());
+
+}  // namespace detail
+
+}  // namespace fxpass

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/pass/contract.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+/// @file
+/// What the compiler says when passes are put together wrongly. A verdict is a type that reads as a sentence: which pass,
+/// which fact, for what reason, and how to mend it. It is the one thing that an error prints:
+///
+///     wrong_pass_order<pass<InPlaceToOutOfPlacePass>, needs<AliasesAnalysed>,
+///                      is_established_later_by<AliasingOutputRewritePass>,
+///                      to_mend<move<AliasingOutputRewritePass>, before<InPlaceToOutOfPlacePass>>>
+///
+/// A function that meets a bad verdict instantiates `check<Verdict>` itself, by `sizeof`, and returns `Rejected`: the
+/// assertion is then one step below the user's call, and nothing else is instantiated.
+
+namespace fxpass {
+
+// The words. None is ever defined; they are there to be printed. ------------------------------------------------------
+template <class P>
+struct pass;
+template <class F>
+struct needs;
+template <class F>
+struct forbids;
+template <class F>
+struct artifact_of;
+template <class P>
+struct is_established_later_by;
+template <class P>
+struct was_lost_by;
+template <class P>
+struct was_established_by;
+struct is_not_true_of_the_module;
+struct is_true_of_the_module;
+template <class P>
+struct has_the_name_of;
+template <class... What>
+struct to_mend;
+template <class P>
+struct move;
+template <class P>
+struct add;
+template <class P>
+struct before;
+template <class P>
+struct after;
+template <class P>
+struct leave_out;
+template <class P>
+struct wrap_in_named;
+/// Have pass `P` say that it keeps the fact, if it does.
+template <class F>
+struct declare_keeps;
+template <class P>
+struct in;
+template <class F>
+struct establish;
+
+// The verdicts. --------------------------------------------------------------------------------------------------------
+struct in_order {
+  static constexpr bool ok = true;
+};
+template <class... Words>
+struct wrong_pass_order {
+  static constexpr bool ok = false;
+};
+template <class... Words>
+struct missing_fact {
+  static constexpr bool ok = false;
+};
+template <class... Words>
+struct forbidden_fact {
+  static constexpr bool ok = false;
+};
+template <class... Words>
+struct duplicate_pass {
+  static constexpr bool ok = false;
+};
+template <class... Words>
+struct not_a_pass {
+  static constexpr bool ok = false;
+};
+template <class... Words>
+struct no_such_pass {
+  static constexpr bool ok = false;
+};
+
+/// Complete if the verdict is good, an error if it is bad.
+template <class Verdict>
+struct check {};
+template <class... Words>
+struct check<wrong_pass_order<Words...>> {
+  static_assert(wrong_pass_order<Words...>::ok,
+                "fxpass: wrong pass order: a pass comes where a fact that it needs is not true, or one that it forbids is");
+};
+template <class... Words>
+struct check<missing_fact<Words...>> {
+  static_assert(missing_fact<Words...>::ok, "fxpass: the module lacks a fact that is needed here");
+};
+template <class... Words>
+struct check<forbidden_fact<Words...>> {
+  static_assert(forbidden_fact<Words...>::ok, "fxpass: a fact is true of the module that a pass forbids");
+};
+template <class... Words>
+struct check<duplicate_pass<Words...>> {
+  static_assert(duplicate_pass<Words...>::ok, "fxpass: two passes of a pipeline have one name");
+};
+template <class... Words>
+struct check<not_a_pass<Words...>> {
+  static_assert(not_a_pass<Words...>::ok, "fxpass: this is not a pass");
+};
+template <class... Words>
+struct check<no_such_pass<Words...>> {
+  static_assert(no_such_pass<Words...>::ok, "fxpass: the pipeline has no such pass");
+};
+
+/// What a function returns after a bad verdict. It takes part in whatever comes next, so that one mistake is one error.
+struct Rejected {
+  constexpr Rejected() = default;
+  template <class... T>
+  constexpr explicit Rejected(const T&...) {}
+
+  template <class... T>
+  constexpr auto operator()(const T&...) const -> Rejected { return {}; }
+  template <class... T>
+  constexpr auto add_pass(const T&...) const -> Rejected { return {}; }
+  template <class P, class... T>
+  constexpr auto insert_before(const T&...) const -> Rejected { return {}; }
+  template <class P, class... T>
+  constexpr auto insert_after(const T&...) const -> Rejected { return {}; }
+  template <class P, class... T>
+  constexpr auto replace(const T&...) const -> Rejected { return {}; }
+  template <class P>
+  constexpr auto without() const -> Rejected { return {}; }
+  template <class... T>
+  constexpr auto run_passes(const T&...) const -> Rejected { return {}; }
+  template <class... T>
+  constexpr auto and_then(const T&...) const -> Rejected { return {}; }
+  template <class... T>
+  constexpr auto transform(const T&...) const -> Rejected { return {}; }
+  constexpr auto has_value() const -> bool { return false; }
+  constexpr explicit operator bool() const { return false; }
+  constexpr auto operator*() const -> Rejected { return {}; }
+  constexpr auto operator->() const -> const Rejected* { return this; }
+  constexpr auto error() const -> Diagnostics { return {}; }
+  constexpr auto graph() const -> Graph { return {}; }
+};
+
+namespace detail {
+
+/// What to do where no pass of a pipeline establishes `F`.
+template <class F, class Before>
+struct MendMissing {
+  using type = to_mend<establish<F>, before<Before>>;
+};
+template <class F, class Before>
+  requires requires { typename F::provider; }
+struct MendMissing<F, Before> {
+  using type = to_mend<add<typename F::provider>, before<Before>>;
+};
+
+/// Index of the first of `needed` that is not in `have`; their number if all are.
+[[nodiscard]] consteval auto first_missing(std::span<const FactInfo> needed, std::span<const FactInfo> have)
+    -> std::size_t {
+  for (std::size_t i = 0; i < needed.size(); ++i)
+    if (!Contract::lists(have, needed[i])) return i;
+  return needed.size();
+}
+
+template <class Needs, class Have, class Who>
+[[nodiscard]] consteval auto judge_facts() {
+  constexpr std::size_t missing = first_missing(fact_infos<Needs>, fact_infos<Have>);
+  if constexpr (missing == size_of<Needs>) {
+    return in_order();
+  } else {
+    using F = at<missing, Needs>;
+    return missing_fact<Who, needs<F>, is_not_true_of_the_module, typename MendMissing<F, Who>::type>();
+  }
+}
+
+}  // namespace detail
+
+/// The verdict on whether a module with facts `Have` may be handed to `Who`, a type that the error prints, which needs
+/// `Needs`. Both are `facts<...>`.
+///
+///     using Verdict = require_facts<facts<OutOfPlace>, typename M::facts, lowering>;
+///     if constexpr (!Verdict::ok) {
+///       static_cast<void>(sizeof(check<Verdict>));
+///       return Rejected();
+///     } else { ...
+template <class Needs, class Have, class Who>
+using require_facts = decltype(detail::judge_facts<Needs, Have, Who>());
+
+}  // namespace fxpass

@@ -235,9 +235,11 @@ constexpr auto nodes_are_named_after_their_operators() -> bool {
   const NodeId s = b.call_function("operator.setitem", {x, 0, 1.0});
   const NodeId p = b.call_function("torch.ops._c10d_functional.wait_tensor", {x});
   const NodeId g = b.get_attr("layers.0.weight", {});
+  const NodeId i = b.call_method("__iadd__", {x, x});
   const Graph& graph = b.graph();
   return graph.name(a) == "add" && graph.name(f) == "relu" && graph.name(m) == "sum_1" && graph.name(s) == "setitem" &&
-         graph.name(p) == "wait_tensor" && graph.name(g) == "weight";
+         graph.name(p) == "wait_tensor" && graph.name(g) == "layers_0_weight" &&
+         graph.name(i) == "iadd";
 }
 FXPASS_TEST_TWICE(nodes_are_named_after_their_operators)
 

@@ -104,9 +104,10 @@ class GraphBuilder {
     graph_.add_input(spec);
     return spec.node;
   }
-  /// An attribute of the module; the name is the last part of its path unless given.
+  /// An attribute of the module; the name is its path with underscores unless given.
   constexpr auto get_attr(std::string_view path, ValueSpec value, std::string_view name = {}) -> NodeId {
-    return graph_.add_node(make(NodeKind::get_attr, name.empty() ? ops::last_name(path) : name, path, value, {}));
+    const Text own_name = default_name_of_path(path);
+    return graph_.add_node(make(NodeKind::get_attr, name.empty() ? own_name.view() : name, path, value, {}));
   }
   /// `target(*args, **kwargs)`; the name is the operator's unless given.
   constexpr auto call_function(std::string_view target, std::span<const Argument> arguments, ValueSpec value = {},
@@ -129,7 +130,11 @@ class GraphBuilder {
   /// A call of any kind.
   constexpr auto call(NodeKind kind, std::string_view target, std::span<const Argument> arguments, ValueSpec value,
                       std::string_view name = {}) -> NodeId {
-    if (name.empty()) name = default_name(target);
+    Text path_name;
+    if (name.empty()) {
+      if (kind == NodeKind::call_module) path_name = default_name_of_path(target);
+      name = kind == NodeKind::call_module ? path_name.view() : default_name(target);
+    }
     Node node = make(kind, name, target, value, arguments);
     if (kind != NodeKind::call_module) node.op = operators_.intern(graph_, kind, node.target, arguments);
     return graph_.add_node(node);

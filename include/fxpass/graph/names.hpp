@@ -89,9 +89,19 @@ inline constexpr std::string_view reserved_names[] = {
   return std::binary_search(std::begin(reserved_names), std::end(reserved_names), name);
 }
 
-/// The name that FX gives to a call of `target` before it makes it unique: `add` for `torch.ops.aten.add.Tensor`.
+/// The name that FX gives to a call of `target` before it makes it unique: `add` for `torch.ops.aten.add.Tensor`, `iadd`
+/// for method `__iadd__`.
 [[nodiscard]] constexpr auto default_name(std::string_view target) -> std::string_view {
-  return ops::last_name(target.starts_with("torch.ops.") ? ops::operation_of_function(target).base : target);
+  std::string_view name =
+      ops::last_name(target.starts_with("torch.ops.") ? ops::operation_of_function(target).base : target);
+  if (name.size() > 4 && name.starts_with("__") && name.ends_with("__")) name = name.substr(2, name.size() - 4);
+  return name;
+}
+/// The name of what lies at `path` in the module: `layers_0` for `layers.0`.
+[[nodiscard]] constexpr auto default_name_of_path(std::string_view path) -> Text {
+  Text name;
+  for (const char c : path) name.append(c == '.' ? '_' : c);
+  return name;
 }
 
 /// Stores each text of a graph once.

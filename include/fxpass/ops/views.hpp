@@ -76,8 +76,9 @@ inline constexpr ViewOperator view_operators[] = {
 [[nodiscard]] constexpr auto view_rule(const Schema& schema) -> ViewRule {
   // view.dtype reinterprets bytes: a view, but not one of shapes.
   if (schema.name() == "aten.view.dtype") return ViewRule::opaque;
+  const std::string_view base = schema.base();
   for (const ViewOperator& v : view_operators)
-    if (v.base == schema.base()) return v.rule;
+    if (v.base == base) return v.rule;
   return schema.returns_alias() && !schema.writes() ? ViewRule::opaque : ViewRule::none;
 }
 

@@ -2,6 +2,7 @@
 """A Llama's decode step over a static key/value cache in buffers: HLO against eager, step after step."""
 
 import copy
+import pathlib
 import re
 
 import pytest
@@ -10,6 +11,7 @@ from capture import FORMS, assert_close, capture, close, state_of
 from models import SetitemLayer, llama, llama_step
 from xla_runner import Executable, Session, shape_text
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 STEPS = 3
 CACHES = ["key_cache_0", "value_cache_0", "key_cache_1", "value_cache_1"]
 # What a step does not depend on: the lengths are set from the position before they are read, and transformers keeps
@@ -63,7 +65,7 @@ def compare(session, keys, model, inputs, logits, expected, what):
 def test_three_steps(programs, fxpassc, variant, form, emit):
     model, program = programs(variant, form)
     session, keys = start(fxpassc, program, state_of(model, llama_step(0)), emit)
-    mutated = [name for name in [*CACHES, "length_0", "length_1"]]
+    mutated = [*CACHES, "length_0", "length_1"]
     before = {name: session.pointer(keys[name]) for name in mutated}
     for step in range(STEPS):
         inputs = llama_step(step)
@@ -151,3 +153,20 @@ def test_every_input_counts(programs, fxpassc, variant, form):
         if not effect:
             without_effect.add(changed)
     assert without_effect == WITHOUT_EFFECT & set(keys)
+
+
+@pytest.mark.parametrize("emit", ["hlo-text", "hlo-proto"])
+def test_bundled_export(fxpassc, emit):
+    path = ROOT / "examples" / "data" / "llama_decode.pt2"
+    loaded = torch.export.load(path)
+    model = loaded.module()
+    state = {**loaded.state_dict, **loaded.constants, **llama_step(0)}
+    module, signature = fxpassc.compile(path, emit)
+    session = Session(Executable(module), signature, {name: tensor.clone() for name, tensor in state.items()})
+    for step in range(STEPS):
+        for name, tensor in llama_step(step).items():
+            session.set(name, tensor)
+        (logits,) = session.run()
+        assert_close(logits, model(**llama_step(step)), f"step {step}: logits")
+        for name in CACHES:
+            assert_close(session.get(name), model.get_buffer(name), f"step {step}: {name}")

@@ -130,10 +130,10 @@ class GraphBuilder {
   /// A call of any kind.
   constexpr auto call(NodeKind kind, std::string_view target, std::span<const Argument> arguments, ValueSpec value,
                       std::string_view name = {}) -> NodeId {
-    Text path_name;
+    Text own_name;
     if (name.empty()) {
-      if (kind == NodeKind::call_module) path_name = default_name_of_path(target);
-      name = kind == NodeKind::call_module ? path_name.view() : default_name(target);
+      own_name = (kind == NodeKind::call_module ? default_name_of_path : default_name)(target);
+      name = own_name.view();
     }
     Node node = make(kind, name, target, value, arguments);
     if (kind != NodeKind::call_module) node.op = operators_.intern(graph_, kind, node.target, arguments);

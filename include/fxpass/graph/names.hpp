@@ -69,7 +69,7 @@ class IdTable {
 };
 }  // namespace detail
 
-/// Names that `torch.fx` gives to no node, because the Python code of a graph needs them otherwise: keywords, builtins,
+/// Names that `torch.fx` gives to no call, because the Python code of a graph needs them otherwise: keywords, builtins,
 /// and what that code imports. Sorted.
 inline constexpr std::string_view reserved_names[] = {
     "Ellipsis", "False", "None", "NoneType", "NotImplemented", "True", "abs", "aiter", "all", "and", "anext",
@@ -90,12 +90,12 @@ inline constexpr std::string_view reserved_names[] = {
 }
 
 /// The name that FX gives to a call of `target` before it makes it unique: `add` for `torch.ops.aten.add.Tensor`, `iadd`
-/// for method `__iadd__`.
-[[nodiscard]] constexpr auto default_name(std::string_view target) -> std::string_view {
+/// for method `__iadd__`, `sum_1` for `torch.sum`.
+[[nodiscard]] constexpr auto default_name(std::string_view target) -> Text {
   std::string_view name =
       ops::last_name(target.starts_with("torch.ops.") ? ops::operation_of_function(target).base : target);
   if (name.size() > 4 && name.starts_with("__") && name.ends_with("__")) name = name.substr(2, name.size() - 4);
-  return name;
+  return text_of(name, is_reserved_name(name) ? "_1" : "");
 }
 /// The name of what lies at `path` in the module: `layers_0` for `layers.0`.
 [[nodiscard]] constexpr auto default_name_of_path(std::string_view path) -> Text {
@@ -134,11 +134,10 @@ class NameTable {
   /// A node has this name.
   constexpr void add(const Graph& graph, Name n) { taken_.insert(hash(graph, n), names_.push_back(n)); }
 
-  /// `name` itself if it is free and not reserved for Python, else the first of `name_1`, `name_2`, ... that is; taken
-  /// from now on.
+  /// `name` itself if it is free, else the first of `name_1`, `name_2`, ... that is; taken from now on.
   constexpr auto unique(Graph& graph, TextInterner& texts, std::string_view name) -> Name {
     Name n = split(graph, texts, name);
-    if (!is_taken(graph, n) && (n.ordinal != 0 || !is_reserved_name(graph.text(n.base)))) {
+    if (!is_taken(graph, n)) {
       add(graph, n);
       return n;
     }

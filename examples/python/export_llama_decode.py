@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Exports one decode step of a small Llama (transformers, random weights) with torch.export.
 
-    python export_llama_decode.py [OUT.pt2]        default: examples/data/llama_decode.pt2, which tools/demo compiles
+    python export_llama_decode.py [OUT.pt2]
+
+OUT is examples/data/llama_decode.pt2 unless given, which tools/demo compiles.
 
 The key/value cache lives in buffers of the module and is written in place at a position that is an input.
 """
@@ -44,8 +46,9 @@ class LlamaDecode(torch.nn.Module):
             self.register_buffer(f"length_{i}", torch.zeros((), dtype=torch.long))
 
     def forward(self, input_ids, position, attention_mask):
-        # Bound here, not in the constructor: export replaces a module's buffers while it traces, and a cache that
-        # still held the tensors from before would be lifted as constants of the graph beside those buffers.
+        # Bound here, not in the constructor: export replaces a module's buffers while it traces, and a cache
+        # that still held the tensors from before would be lifted as constants of the graph beside those
+        # buffers.
         for i, cached in enumerate(self.cache.layers):
             cached.keys = getattr(self, f"key_cache_{i}")
             cached.values = getattr(self, f"value_cache_{i}")
@@ -84,7 +87,7 @@ def llama_step(step, batch=2, seed=1):
 
 
 def without_machine_paths(program):
-    """Make the paths of stack traces relative: those of this machine have no place in a file that is committed."""
+    """Make the paths of stack traces relative: this machine's have no place in a file that is committed."""
     root = str(pathlib.Path(__file__).resolve().parents[2])
     for node in program.graph.nodes:
         if node.stack_trace:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Write any torch.fx.GraphModule as FX JSON, which fxpassc reads. The format is described in docs/fx-json.md.
 
-    from fx_to_json import dump
-    dump(graph_module, "model.json", example_inputs)
+from fx_to_json import dump
+dump(graph_module, "model.json", example_inputs)
 """
 
 import json
@@ -15,6 +15,7 @@ from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 
 FORMAT = "fxpass.fx"
 VERSION = 1
+OPERATORS = (torch._ops.OpOverload, torch._ops.OpOverloadPacket, torch._ops.HigherOrderOperator)
 
 
 class UnsupportedArgument(TypeError):
@@ -24,10 +25,12 @@ class UnsupportedArgument(TypeError):
 def graph_module_to_json(gm, example_inputs=None):
     """`gm` as the Python form of FX JSON.
 
-    `example_inputs`, one for each placeholder, say which inputs share storage; where a graph carries no metadata at
-    all, they are also what its metadata is computed from. Raises UnsupportedArgument, naming the node.
+    `example_inputs`, one for each placeholder, say which inputs share storage; where a graph carries no
+    metadata at all, they are also what its metadata is computed from. Raises UnsupportedArgument, naming the
+    node.
     """
-    if example_inputs is not None and not any(_has_metadata(node) for node in gm.graph.nodes if node.op[:4] == "call"):
+    calls = [node for node in gm.graph.nodes if node.op.startswith("call_")]
+    if example_inputs is not None and not any(_has_metadata(node) for node in calls):
         # The module's own attributes are real tensors; they are taken for fake ones as they come.
         FakeTensorProp(gm, FakeTensorMode(allow_non_fake_inputs=True)).propagate(*example_inputs)
     operators = {}
@@ -63,8 +66,9 @@ def _graph_text(graph, indent):
     if "outputs" in graph:
         parts.append('"outputs": ' + _one_line(graph["outputs"]))
     if "subgraphs" in graph:
-        subgraphs = (f"{inner}{_one_line(name)}: {_graph_text(sub, inner)}" for name, sub in graph["subgraphs"].items())
-        parts.append('"subgraphs": {\n' + ",\n".join(subgraphs) + "}")
+        subgraphs = graph["subgraphs"].items()
+        named = [f"{inner}{_one_line(name)}: {_graph_text(sub, inner)}" for name, sub in subgraphs]
+        parts.append('"subgraphs": {\n' + ",\n".join(named) + "}")
     return "{" + f",\n{indent}".join(parts) + "}"
 
 
@@ -79,7 +83,8 @@ def _attribute(root, path):
 
 
 class _GraphWriter:
-    """Writes one graph. A tensor attribute of the root module becomes an input; a GraphModule becomes a subgraph."""
+    """Writes one graph. A tensor attribute of the root module becomes an input; a GraphModule becomes a
+    subgraph."""
 
     def __init__(self, gm, operators, example_inputs=None, is_root=True):
         self.gm = gm
@@ -97,7 +102,7 @@ class _GraphWriter:
         examples = self.example_inputs if self.example_inputs is not None else [None] * len(own)
         if len(examples) != len(own):
             raise ValueError(f"{len(examples)} example inputs for {len(own)} placeholders")
-        for node, example in zip(own, examples):
+        for node, example in zip(own, examples, strict=True):
             written = self.written(node, example)
             written["input"] = {"kind": "user_input"}
             self.placeholders.append((written, example))
@@ -146,7 +151,7 @@ class _GraphWriter:
         for number, members in enumerate(shared):
             for written, tensor in members:
                 written["input"]["storage"] = number
-                # Dynamo traces an input that is a view as a tensor of its own, so its metadata may say offset 0.
+                # Dynamo may trace an input that is a view as a tensor of its own, at offset 0.
                 written["value"]["offset"] = self.size(tensor.storage_offset())
 
     def written(self, node, example=None):
@@ -161,7 +166,8 @@ class _GraphWriter:
         if node.op == "output":
             return result
         if _has_metadata(node):
-            result["value"] = self.value(node.meta["example_value" if "example_value" in node.meta else "val"])
+            key = "example_value" if "example_value" in node.meta else "val"
+            result["value"] = self.value(node.meta[key])
         elif example is not None:
             result["value"] = self.value(example)
         if node.stack_trace:
@@ -190,7 +196,7 @@ class _GraphWriter:
         elif getattr(operator, getattr(target, "__name__", ""), None) is target:
             name = f"operator.{target.__name__}"
         else:
-            # A torch function's own __module__ is often None or an internal one; torch knows the public spelling.
+            # A torch function's own __module__ is often None or internal; torch knows the public spelling.
             name = torch.fx.node._get_qualified_name(target)
         return name
 
@@ -241,7 +247,7 @@ class _GraphWriter:
         if isinstance(arg, torch.SymInt):
             size = self.size(arg)
             return size if isinstance(size, int) else {"symint": size}
-        if isinstance(arg, (torch._ops.OpOverload, torch._ops.OpOverloadPacket, torch._ops.HigherOrderOperator)):
+        if isinstance(arg, OPERATORS):
             return {"operator": self.function(arg)}
         raise self.unsupported(f"an argument of type {type(arg).__name__}")
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A torch.compile backend: Dynamo graph -> FX JSON -> fxpassc -> HLO -> XLA (CPU, through jaxlib).
 
-    compiled = torch.compile(model, backend=fxpass_backend.compile_with("build/release/examples/fxpassc/fxpassc"))
+    backend = fxpass_backend.compile_with("build/release/examples/fxpassc/fxpassc")
+    compiled = torch.compile(model, backend=backend)
 
-Inputs that the program writes are written: PyTorch's tensors hold the new values after the call, as in eager mode.
+Inputs that the program writes are written: PyTorch's tensors hold the new values after the call, as in eager
+mode.
 """
 
 import json
@@ -30,7 +32,8 @@ def to_device(tensor, device):
         array = tensor.detach().contiguous().view(torch.uint16).numpy().view(ml_dtypes.bfloat16)
     else:
         array = tensor.detach().contiguous().numpy()
-    return jax.device_put(array, device).copy()  # a buffer that XLA may take over, not a view of PyTorch's memory
+    # A buffer of the device's own, which XLA may take over: device_put may return a view of PyTorch's memory.
+    return jax.device_put(array, device).copy()
 
 
 def from_device(buffer):
@@ -57,12 +60,12 @@ def compile_with(fxpassc="fxpassc"):
         with tempfile.TemporaryDirectory() as directory:
             graph, proto, signature = (pathlib.Path(directory, name) for name in ("g.json", "g.pb", "s.json"))
             dump(gm, graph, example_inputs)
-            command = [fxpassc, "compile", graph, "-o", proto, "--emit", "hlo-proto", "--signature", signature]
-            subprocess.run([str(word) for word in command], check=True)
+            subprocess.run([fxpassc, "compile", graph, "-o", proto, "--signature", signature], check=True)
             executable, device = load(proto.read_bytes())
             signature = json.loads(signature.read_text())
         # The writer made inputs of the module's own tensors, behind the placeholders.
-        lifted = [operator.attrgetter(entry["target"])(gm) for entry in signature["inputs"][len(example_inputs) :]]
+        paths = [entry["target"] for entry in signature["inputs"][len(example_inputs) :]]
+        lifted = [operator.attrgetter(path)(gm) for path in paths]
         parameters = [entry["hlo_parameter"] for entry in signature["inputs"]]
         results = [entry["hlo_output"] for entry in signature["outputs"]]
         io_map = {int(output): entry for output, entry in signature["io_map"].items()}

@@ -12,8 +12,8 @@ FORMS = ["training", "decomposed", "functional", "dynamo"]
 
 @dataclass
 class Program:
-    """A captured program: its file, for each input's key in the signature the name that its owner has for it, and the
-    tensors that capturing took out of the code (no owner has them)."""
+    """A captured program: its file, for each input's key in the signature the name that its owner has for it,
+    and the tensors that capturing took out of the code (no owner has them)."""
 
     path: str
     names: dict
@@ -75,14 +75,15 @@ def capture_export(module, inputs, form, directory, raises):
 
 def capture_dynamo(module, inputs, form, directory, raises):
     path = directory / f"{form}.json"
-    # Dynamo names its placeholders by where the values came from; which value it is, the tensors themselves tell.
+    # Dynamo's names of placeholders tell where a value came from; the tensors themselves tell which it is.
     owners = {id(tensor): name for name, tensor in state_of(module, inputs).items()}
     names = {}
 
     def backend(gm, example_inputs):
         assert not names, "more than one graph"
         placeholders = [node.name for node in gm.graph.nodes if node.op == "placeholder"]
-        names.update({name: owners[id(value)] for name, value in zip(placeholders, example_inputs, strict=True)})
+        for name, value in zip(placeholders, example_inputs, strict=True):
+            names[name] = owners[id(value)]
         dump(gm, path, example_inputs)
         return gm.forward
 
@@ -97,9 +98,9 @@ def capture_dynamo(module, inputs, form, directory, raises):
 def tolerances(expected):
     """(absolute, relative) tolerance of a comparison with the eager value `expected`; integers must be equal.
 
-    float32: what re-associated sums of a few hundred terms need. A bfloat16 has 8 significant bits, so a rounding
-    that falls to the other side is 2^-8 of the value; two layers make a few of them: twice that, and as much of
-    the largest value, since a small value can be the difference of large ones.
+    float32: what re-associated sums of a few hundred terms need. A bfloat16 has 8 significant bits, so a
+    rounding that falls to the other side is 2^-8 of the value; two layers make a few of them: twice that, and
+    as much of the largest value, since a small value can be the difference of large ones.
     """
     if not expected.dtype.is_floating_point:
         return 0.0, 0.0
@@ -124,4 +125,6 @@ def assert_close(actual, expected, what):
     )
     difference = (actual.double() - expected.double()).abs().max().item() if expected.numel() else 0.0
     largest = expected.double().abs().max().item() if expected.numel() else 0.0
-    assert close(actual, expected), f"{what}: largest difference {difference:.3g}, largest eager value {largest:.3g}"
+    assert close(actual, expected), (
+        f"{what}: largest difference {difference:.3g}, largest value {largest:.3g}"
+    )

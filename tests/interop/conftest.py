@@ -22,7 +22,7 @@ TIMEOUT_SECONDS = 120
 def find_fxpassc():
     if "FXPASSC" in os.environ:
         return pathlib.Path(os.environ["FXPASSC"]).resolve()
-    built = [path for path in (ROOT / "build").rglob("fxpassc") if path.is_file() and os.access(path, os.X_OK)]
+    built = [path for path in (ROOT / "build").rglob("fxpassc") if path.is_file()]
     return max(built, key=lambda path: path.stat().st_mtime, default=None)
 
 
@@ -36,7 +36,7 @@ class Fxpassc:
         return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False)
 
     def compile(self, program, emit="hlo-text", *options):
-        """Compile the file `program`; returns what was emitted (text, or bytes of a proto) and the signature."""
+        """Compile the file `program`; returns what was emitted (a proto as bytes) and the signature."""
         out = self.directory / (pathlib.Path(program).stem + SUFFIX[emit])
         signature = out.with_suffix(".signature.json")
         result = self.run("compile", program, "-o", out, "--emit", emit, "--signature", signature, *options)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Small programs that write tensors in place: through views, by setitem in every index form, with promotion.
 
-A row is a program on `x` and on the other tensors it names; what it assigns to `o` is its output. The oracle is eager
-PyTorch. Tensors that the program needs (indices, values, masks) are inputs, so that a row is about writes alone.
-The ids group the rows: W writes that are easily lost, C easily corrupted, F easily refused, R plain regressions.
+A row is a program on `x` and on the other tensors it names; what it assigns to `o` is its output. The oracle
+is eager PyTorch. Tensors that the program needs (indices, values, masks) are inputs, so that a row is about
+writes alone. The ids group the rows: W writes that are easily lost, C easily corrupted, F easily refused, R
+plain regressions.
 """
 
 from dataclasses import dataclass, field
@@ -35,7 +36,13 @@ class Row:
     def function(self):
         # `z` has nothing to do with `x`; a program without an output of its own returns something of it.
         names = ", ".join(["x", "z", *self.inputs])
-        source = f"def program({names}):\n    o = None\n    {self.program}\n    return -z if o is None else o\n"
+        lines = [
+            f"def program({names}):",
+            "    o = None",
+            f"    {self.program}",
+            "    return -z if o is None else o",
+        ]
+        source = "\n".join(lines)
         scope = {"torch": torch, "F": torch.nn.functional}
         exec(compile(source, f"row_{self.id}.py", "exec"), scope)
         return scope["program"]
@@ -66,7 +73,7 @@ ROWS = [
     row("W10", "x.view(-1).add_(1); x.mul_(2)"),
     row(
         "W11",
-        "x.view(-1).index_fill_(0, i, 10.); x.view(-1).index_fill_(0, j, 20.); x.view(-1).index_fill_(0, k, 30.)",
+        "w = x.view(-1); w.index_fill_(0, i, 1.); x.view(-1).index_fill_(0, j, 2.); w.index_fill_(0, k, 3.)",
         i=indices(0),
         j=indices(1),
         k=indices(2),

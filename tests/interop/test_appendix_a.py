@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every row of `rows.py`, captured by Dynamo and by export, rewritten by fxpassc and judged by eager PyTorch.
 
-The judgement is how a device would run the program: the rewritten program mutates no input; the outputs that io_map
-names are written back; then outputs and inputs equal eager's, bit for bit, in value, shape and type. A row outside the
-lists below may be refused with a diagnostic. No row may be silently wrong.
+The judgement is how a device would run the program: the rewritten program mutates no input; the outputs that
+io_map names are written back; then outputs and inputs equal eager's, bit for bit, in value, shape and type. A
+row outside the lists below may be refused with a diagnostic. No row may be silently wrong.
 """
 
 import pytest
@@ -16,10 +16,10 @@ SOURCES = ["dynamo", "training"]
 
 # Rows whose every write and view is one that fxpass must know in this form.
 REQUIRED_EVERYWHERE = """
-    W1 W1b W3 W3c W5 W8c W9 W10 W13 W14 W15 C1 C2 C3 C4 C4b C5 C6a C6c C7 C9 C9b F2a F2b F2c F2d F2e F2f F2g F2h
-    F3a F3b F3c F3d F3f F4 F5a F10a F10b F12 F12b R3 R7 R9 R12
+    W1 W1b W3 W3c W5 W8c W9 W10 W13 W14 W15 C1 C2 C3 C4 C4b C5 C6a C6c C7 C9 C9b F2a F2b F2c F2d F2e F2f F2g
+    F2h F3a F3b F3c F3d F3f F4 F5a F10a F10b F12 F12b R3 R7 R9 R12
 """.split()
-# Export spells these with views and index_put_, Dynamo with a setitem whose index holds more than ints and slices.
+# Export spells these with views and index_put_; in Dynamo they are setitems of tensors, None, Ellipsis, bools.
 REQUIRED_IN_EXPORT = "W8e C7b C8a C8b C8c C8d C8e C8f C8g C10 C10b F5b F6 F7a F7b F7c F8a F8b".split()
 REQUIRED = {"dynamo": set(REQUIRED_EVERYWHERE), "training": set(REQUIRED_EVERYWHERE + REQUIRED_IN_EXPORT)}
 # Rewritten rightly, but with an operator beside the write that no model here needs: it may have no lowering.
@@ -36,7 +36,8 @@ CASES = [pytest.param((row, source), id=f"{row.id}-{source}") for row in ROWS fo
 def program(tmp_path, request):
     row, source = request.param
     raises = (RuntimeError,) if row.id in REFUSED_BY_EAGER else ()
-    return row, source, capture(Function(row.function()), row.arguments(), source, tmp_path / "source", raises)
+    directory = tmp_path / "source"
+    return row, source, capture(Function(row.function()), row.arguments(), source, directory, raises)
 
 
 def eager(row):
@@ -59,7 +60,8 @@ def compile_or_refusal(fxpassc, program, emit):
 
 
 def check_io_map(row, signature, program, before, after):
-    mutated = [index for index, entry in enumerate(signature["inputs"]) if program.names[Session.key(entry)] == "x"]
+    names = [program.names[Session.key(entry)] for entry in signature["inputs"]]
+    mutated = [names.index("x")]
     written = not torch.equal(before["x"], after["x"])
     targets = list(signature["io_map"].values())
     assert len(set(targets)) == len(targets)
@@ -67,7 +69,8 @@ def check_io_map(row, signature, program, before, after):
 
 
 def same(actual, expected, what):
-    assert actual.dtype == expected.dtype and torch.equal(actual, expected), f"{what}: {actual}, eager has {expected}"
+    equal = actual.dtype == expected.dtype and torch.equal(actual, expected)
+    assert equal, f"{what}: {actual}, eager has {expected}"
 
 
 def test_rewritten(program, fxpassc):

@@ -271,7 +271,8 @@ def test_truncated_json(good, refused, tmp_path, cut):
 
 def test_json_that_nests_without_end(refused, tmp_path):
     program = tmp_path / "deep.json"
-    program.write_text('{"format": "fxpass.fx", "version": 1, "graph": ' + "[" * 100_000 + "]" * 100_000 + "}")
+    deep = "[" * 100_000 + "]" * 100_000
+    program.write_text('{"format": "fxpass.fx", "version": 1, "graph": ' + deep + "}")
     (place, _), *_ = refused(program)
     assert "deep.json" in place
 
@@ -315,7 +316,8 @@ def test_symbolic_size(refused, fxpassc, tmp_path, form):
     if form == "training":
         rows = torch.export.Dim("rows", min=2, max=64)
         program = tmp_path / "symbolic.pt2"
-        torch.export.save(torch.export.export(Function(symbolic), (x,), dynamic_shapes=(({0: rows},),)), program)
+        exported = torch.export.export(Function(symbolic), (x,), dynamic_shapes=(({0: rows},),))
+        torch.export.save(exported, program)
     else:
         program = tmp_path / "symbolic.json"
 

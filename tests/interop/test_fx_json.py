@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The writer of FX JSON against the rules of docs/fx-json.md: a checker of the format, and what the writer must say."""
+"""The writer of FX JSON: a checker of the rules of docs/fx-json.md, and what the writer must say."""
 
 import json
 import math
@@ -15,7 +15,7 @@ NON_FINITE = {"inf", "-inf", "nan"}
 TENSOR = {"dtype", "shape", "stride", "offset", "device"}
 NODE_REQUIRED = {"op", "name", "target", "args", "kwargs"}
 NODE_OPTIONAL = {"value", "stack_trace", "input"}
-SCALAR_FORMS = {"ellipsis", "float", "complex", "dtype", "device", "layout", "memory_format", "symint", "operator"}
+SCALAR_FORMS = set("ellipsis float complex dtype device layout memory_format symint operator".split())
 
 
 def check_file(document):
@@ -127,7 +127,8 @@ def by_hand(*calls, inputs=1):
 
     def resolve(value):
         return torch.fx.node.map_aggregate(
-            value, lambda leaf: placeholders[int(leaf[1:])] if isinstance(leaf, str) and leaf[:1] == "%" else leaf
+            value,
+            lambda leaf: placeholders[int(leaf[1:])] if isinstance(leaf, str) and leaf[:1] == "%" else leaf,
         )
 
     last = None
@@ -154,7 +155,9 @@ def test_llama(layer):
 @pytest.mark.parametrize("training", [False, True])
 def test_resnet(training):
     document = captured(resnet(training), *pixels().values())
-    norms = [entry for entry in document["graph"]["nodes"] if entry["target"] == "torch.nn.functional.batch_norm"]
+    norms = [
+        entry for entry in document["graph"]["nodes"] if entry["target"] == "torch.nn.functional.batch_norm"
+    ]
     assert len(norms) == 8 and norms[0]["args"][5:] == [training, 0.1, 1e-05]
 
 
@@ -166,7 +169,9 @@ def test_every_kind_of_argument():
         None: torch.channels_last,
         2.5: slice(None, "%0", -1),
     }
-    gm = by_hand((torch.add, ((1, [2.0, None]), Ellipsis, 2j, weird), {"alpha": [float("-inf"), float("nan"), True]}))
+    gm = by_hand(
+        (torch.add, ((1, [2.0, None]), Ellipsis, 2j, weird), {"alpha": [float("-inf"), float("nan"), True]})
+    )
     document = graph_module_to_json(gm)
     check_file(document)
     assert node(document, "add")["args"] == [

@@ -73,7 +73,7 @@ def registry(path, *kernels):
 
 
 def instructions(module):
-    """The instructions of the entry computation as XLA prints them: {name: (type, opcode, operands, attributes)}."""
+    """The entry computation as XLA prints it: {name: (type, opcode, operands, attributes)}."""
     entry = re.search(r"^ENTRY .*?\{\n(.*?)^\}", module_text(module), re.M | re.S)[1]
     found = {}
     for line in entry.splitlines():
@@ -88,8 +88,6 @@ def instructions(module):
 
 def custom_calls(module):
     return [entry for entry in instructions(module).values() if entry[1] == "custom-call"]
-
-
 
 
 @pytest.fixture(params=["hlo-text", "hlo-proto"])
@@ -107,7 +105,8 @@ def test_one_result_that_is_an_operand(fxpassc, tmp_path, emit):
     build.kernel([x, cache, 128], [(torch.float32, (4, 128))])
     program = build.write(tmp_path / "g.json", build.call(torch.neg, (x,), x.meta["example_value"]))
     kernels = registry(
-        tmp_path / "kernels.json", {"kernel_idx": 3, "backend_config": CONFIG, "operand_output_aliases": {"1": 0}}
+        tmp_path / "kernels.json",
+        {"kernel_idx": 3, "backend_config": CONFIG, "operand_output_aliases": {"1": 0}},
     )
     module, signature = fxpassc.compile(program, emit, "--nki-kernels", kernels)
     ((kind, _, operands, attributes),) = custom_calls(module)
@@ -124,13 +123,16 @@ def test_one_result_that_is_an_operand(fxpassc, tmp_path, emit):
 def test_several_results(fxpassc, tmp_path, emit):
     build = KernelGraph()
     x, cache = build.input("x", 2, 128), build.input("cache", 4, 128)
-    kernel = build.kernel([x, cache], [(torch.bfloat16, (2, 4)), (torch.float32, (4, 128)), (torch.int32, ())])
+    kernel = build.kernel(
+        [x, cache], [(torch.bfloat16, (2, 4)), (torch.float32, (4, 128)), (torch.int32, ())]
+    )
     values = kernel.meta["example_value"]
     first = build.call(operator.getitem, (kernel, 0), values[0])
     third = build.call(operator.getitem, (kernel, 2), values[2])
     program = build.write(tmp_path / "g.json", first, third)
     kernels = registry(
-        tmp_path / "kernels.json", {"kernel_idx": 3, "backend_config": CONFIG, "operand_output_aliases": {"1": 1}}
+        tmp_path / "kernels.json",
+        {"kernel_idx": 3, "backend_config": CONFIG, "operand_output_aliases": {"1": 1}},
     )
     module, signature = fxpassc.compile(program, emit, "--nki-kernels", kernels)
     ((kind, _, operands, attributes),) = custom_calls(module)
@@ -154,7 +156,8 @@ def test_a_later_reader_sees_the_write(fxpassc, tmp_path, emit):
     build.kernel([x, cache], shape)
     program = build.write(tmp_path / "g.json", build.call(torch.neg, (cache,), cache.meta["example_value"]))
     kernels = registry(
-        tmp_path / "kernels.json", {"kernel_idx": 3, "backend_config": CONFIG, "operand_output_aliases": {"1": 0}}
+        tmp_path / "kernels.json",
+        {"kernel_idx": 3, "backend_config": CONFIG, "operand_output_aliases": {"1": 0}},
     )
     module, _ = fxpassc.compile(program, emit, "--nki-kernels", kernels)
     found = instructions(module)
@@ -168,10 +171,8 @@ def test_a_later_reader_sees_the_write(fxpassc, tmp_path, emit):
 def test_a_call_that_is_configured_needs_no_registry(fxpassc, tmp_path, emit):
     build = KernelGraph()
     x, cache = build.input("x", 2, 128), build.input("cache", 4, 128)
-    # In a call, aliases count all arguments; in the HLO they count the operands, which the tensors alone become.
-    kernel = build.kernel(
-        [None, x, 3, cache], [(torch.float32, (4, 128))], config="b3BhcXVl", aliases={3: 0}
-    )
+    # In a call, aliases count all arguments; in the HLO they count operands, which the tensors alone become.
+    kernel = build.kernel([None, x, 3, cache], [(torch.float32, (4, 128))], config="b3BhcXVl", aliases={3: 0})
     program = build.write(tmp_path / "g.json", kernel)
     module, signature = fxpassc.compile(program, emit)
     ((_, _, operands, attributes),) = custom_calls(module)
@@ -199,7 +200,8 @@ def test_text_and_proto_are_one_module(fxpassc, tmp_path):
     x, cache = build.input("x", 2, 128), build.input("cache", 4, 128)
     program = build.write(tmp_path / "g.json", build.kernel([x, cache], [(torch.float32, (4, 128))]))
     kernels = registry(
-        tmp_path / "kernels.json", {"kernel_idx": 3, "backend_config": CONFIG, "operand_output_aliases": {"1": 0}}
+        tmp_path / "kernels.json",
+        {"kernel_idx": 3, "backend_config": CONFIG, "operand_output_aliases": {"1": 0}},
     )
     text, _ = fxpassc.compile(program, "hlo-text", "--nki-kernels", kernels)
     proto, _ = fxpassc.compile(program, "hlo-proto", "--nki-kernels", kernels)

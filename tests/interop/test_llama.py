@@ -14,8 +14,8 @@ from xla_runner import Executable, Session, shape_text
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 STEPS = 3
 CACHES = ["key_cache_0", "value_cache_0", "key_cache_1", "value_cache_1"]
-# What a step does not depend on: the lengths are set from the position before they are read, and transformers keeps
-# the original rotary frequencies only to restore them.
+# What a step does not depend on: the lengths are set from the position before they are read, and transformers
+# keeps the original rotary frequencies only to restore them.
 WITHOUT_EFFECT = {"length_0", "length_1", "model.model.rotary_emb.original_inv_freq"}
 
 VARIANTS = {

@@ -20,7 +20,9 @@ def programs(tmp_path_factory):
 
     def program(mode, form):
         if (mode, form) not in made:
-            model = resnet(mode == "training mode", layer_type="bottleneck" if mode == "bottleneck" else "basic")
+            model = resnet(
+                mode == "training mode", layer_type="bottleneck" if mode == "bottleneck" else "basic"
+            )
             made[mode, form] = model, capture(model, pixels(), form, tmp_path_factory.mktemp("resnet"))
         model, captured = made[mode, form]
         return copy.deepcopy(model), captured

@@ -3,7 +3,7 @@
 
 import pytest
 import torch
-import torch.distributed._functional_collectives  # noqa: F401  (what traces the collectives without a process group)
+import torch.distributed._functional_collectives  # noqa: F401  (traces collectives without a process group)
 from capture import FORMS, assert_close, capture
 from xla_runner import DEVICES, Executable, Session
 
@@ -28,7 +28,9 @@ class Shard(torch.nn.Module):
 
 def weights(seed):
     generator = torch.Generator().manual_seed(seed)
-    return [torch.randn(shape, generator=generator) for shape in ((WIDTH, HIDDEN), (HIDDEN,), (HIDDEN, WIDTH))]
+    return [
+        torch.randn(shape, generator=generator) for shape in ((WIDTH, HIDDEN), (HIDDEN,), (HIDDEN, WIDTH))
+    ]
 
 
 # The partition of the four devices, and the data that each group works on: (groups, option).
@@ -59,7 +61,7 @@ def test_equals_one_device(fxpassc, tmp_path, layout, form, emit):
                 "down": down.chunk(ranks)[place],
             }
             expected[device] = hidden @ down, hidden
-    # The captured program is run for real by Dynamo, which no process group lets it do; it is written by then.
+    # Dynamo then runs the captured program for real, which needs a process group; it is written by then.
     program = capture(Shard(ranks), values[0], form, tmp_path / "shard", raises=(Exception,))
     module, signature = fxpassc.compile(
         program.path, emit, "--world-size", DEVICES, "--process-group", option
@@ -85,7 +87,9 @@ def test_groups_that_are_no_partition_are_refused(fxpassc, tmp_path, groups):
     up, bias, down = weights(0)
     value = {"x": torch.ones(BATCH, WIDTH), "up": up[:, :4], "bias": bias[:4], "down": down[:4]}
     program = capture(Shard(DEVICES), value, "training", tmp_path / "shard")
-    result = fxpassc.run("compile", program.path, "-o", tmp_path / "out.hlo", "--world-size", 4, "--process-group", groups)
+    result = fxpassc.run(
+        "compile", program.path, "-o", tmp_path / "out.hlo", "--world-size", 4, "--process-group", groups
+    )
     assert result.returncode == 1, result.stderr
     assert "error: " in result.stderr and "tp" in result.stderr
     assert not (tmp_path / "out.hlo").exists()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The torch.compile backend of examples/python: functions that write in place run in XLA as they do in eager."""
+"""The torch.compile backend of examples/python: functions that write in place run in XLA as they do in
+eager."""
 
 import copy
 
@@ -83,7 +84,9 @@ class Counter(torch.nn.Module):
 def test_module(fxpassc_path, make):
     torch.manual_seed(0)
     eager = make()
-    compiled = torch.compile(copy.deepcopy(eager), backend=compile_with(fxpassc_path), fullgraph=True, dynamic=False)
+    compiled = torch.compile(
+        copy.deepcopy(eager), backend=compile_with(fxpassc_path), fullgraph=True, dynamic=False
+    )
     for step in range(2):
         inputs = list(llama_step(step).values()) if make is llama else [torch.randn(2, 3)]
         assert_close(compiled(*inputs), eager(*inputs), f"step {step}: output")

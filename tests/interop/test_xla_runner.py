@@ -43,7 +43,9 @@ def cache_step(request):
 def test_session_writes_back_in_place(cache_step):
     cache = torch.arange(32.0).reshape(8, 4)
     session = Session(
-        Executable(cache_step), SIGNATURE, {"cache": cache, "row": torch.ones(1, 4), "position": torch.tensor(2)}
+        Executable(cache_step),
+        SIGNATURE,
+        {"cache": cache, "row": torch.ones(1, 4), "position": torch.tensor(2)},
     )
     before = session.pointer("cache")
     for step in range(3):
@@ -92,7 +94,9 @@ ENTRY main {
     assert [out[0].tolist() for out in outputs] == [[2.0, 10.0], [2.0, 10.0], [2.0, 50.0], [2.0, 50.0]]
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16, torch.int64, torch.bool, torch.uint8])
+@pytest.mark.parametrize(
+    "dtype", [torch.float32, torch.bfloat16, torch.float16, torch.int64, torch.bool, torch.uint8]
+)
 def test_values_survive_the_way_to_numpy_and_back(dtype):
     tensor = torch.tensor([[0, 1, 3], [2, 0, 5]]).to(dtype)
     assert torch.equal(to_torch(to_numpy(tensor.t())), tensor.t())
@@ -101,7 +105,9 @@ def test_values_survive_the_way_to_numpy_and_back(dtype):
 
 def test_a_wrong_module_is_refused():
     with pytest.raises(Exception, match="dynamic_update_slice"):
-        Executable(CACHE_STEP.replace("f32[8,4]{1,0} dynamic-update-slice", "f32[8,5]{1,0} dynamic-update-slice"))
+        Executable(
+            CACHE_STEP.replace("f32[8,4]{1,0} dynamic-update-slice", "f32[8,5]{1,0} dynamic-update-slice")
+        )
 
 
 def test_texts():

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles HLO text or a serialized HloModuleProto with real XLA (CPU, through jaxlib) and runs it.
 
-`Executable` is the compiled module; `Session` runs one by its signature: it holds a device buffer for every input,
-donates what the module aliases, and writes outputs back as io_map says.
+`Executable` is the compiled module; `Session` runs one by its signature: it holds a device buffer for every
+input, donates what the module aliases, and writes outputs back as io_map says.
 """
 
 import os
 import re
 
 DEVICES = 4
-# Read by XLA once, when jax is imported. The CPU backend's defaults trade exactness for speed: min and max drop NaN,
-# and a pair of conversions f32 -> bf16 -> f32 is removed, which eager PyTorch does not do.
+# Read by XLA once, when jax is imported. The CPU backend's defaults trade exactness for speed: min and max
+# drop NaN, and a pair of conversions f32 -> bf16 -> f32 is removed, which eager PyTorch does not do.
 os.environ["XLA_FLAGS"] = " ".join(
     [
         os.environ.get("XLA_FLAGS", ""),
@@ -58,7 +58,8 @@ def to_torch(array):
 
 
 def owned_buffer(tensor, device):
-    """A buffer of the device's own; a view of numpy's memory, which device_put may return, cannot be donated."""
+    """A buffer of the device's own; a view of numpy's memory, which device_put may return, cannot be
+    donated."""
     return jax.device_put(to_numpy(tensor), device).copy()
 
 
@@ -89,7 +90,9 @@ class Executable:
             num_partitions=1,
             device_assignment=numpy.arange(replicas).reshape(replicas, 1),
         )
-        self.executable = client.compile_and_load(stablehlo, xla_client.DeviceList(tuple(self.devices)), options)
+        self.executable = client.compile_and_load(
+            stablehlo, xla_client.DeviceList(tuple(self.devices)), options
+        )
         self.optimized_text = self.executable.hlo_modules()[0].to_string()
 
     def run(self, rows):
@@ -111,8 +114,8 @@ class Executable:
 class Session:
     """Runs an executable by its signature (the JSON object that fxpassc writes), on one or several devices.
 
-    `values` maps an input's key to a torch tensor: the key of a parameter, buffer or constant is its `target`, of any
-    other input its `name`. With several devices, `values` is a list of such maps.
+    `values` maps an input's key to a torch tensor: the key of a parameter, buffer or constant is its
+    `target`, of any other input its `name`. With several devices, `values` is a list of such maps.
     """
 
     def __init__(self, executable, signature, values):
@@ -146,7 +149,8 @@ class Session:
         return self.buffers[device][key].unsafe_buffer_pointer()
 
     def run(self):
-        """Run once; returns the program's own outputs (of each device, if there are several) as torch tensors."""
+        """Run once; returns the program's own outputs (of each device, if there are several) as torch
+        tensors."""
         rows = [[row[self.key(entry)] for entry in self.parameters] for row in self.buffers]
         results = self.executable.run(rows)
         inputs, outputs = self.signature["inputs"], self.signature["outputs"]

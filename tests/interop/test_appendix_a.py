@@ -19,7 +19,7 @@ REQUIRED_EVERYWHERE = """
     W1 W1b W3 W3c W5 W8c W9 W10 W13 W14 W15 C1 C2 C3 C4 C4b C5 C6a C6c C7 C9 C9b F2a F2b F2c F2d F2e F2f F2g
     F2h F3a F3b F3c F3d F3f F4 F5a F10a F10b F12 F12b R3 R7 R9 R12
 """.split()
-# Export spells these with views and index_put_; in Dynamo they are setitems of tensors, None, Ellipsis, bools.
+# Export spells these with views and index_put_; in Dynamo they are setitems of tensors, None, Ellipsis, bool.
 REQUIRED_IN_EXPORT = "W8e C7b C8a C8b C8c C8d C8e C8f C8g C10 C10b F5b F6 F7a F7b F7c F8a F8b".split()
 REQUIRED = {"dynamo": set(REQUIRED_EVERYWHERE), "training": set(REQUIRED_EVERYWHERE + REQUIRED_IN_EXPORT)}
 # Rewritten rightly, but with an operator beside the write that no model here needs: it may have no lowering.

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/graph/builder.hpp>
+#include <fxpass/pass/kernel_registry.hpp>
+#include <fxpass/pass/process_groups.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+/// @file
+/// The graphs that are measured. `size` is about the number of nodes; the graph says how many it has.
+
+namespace fxpass::bench {
+
+inline constexpr std::int64_t rows = 64;
+inline constexpr std::int64_t columns = 16;
+
+/// Makes nodes of one shape, as tracing does: names counted, a stack trace of its own for each tenth.
+class GraphMaker {
+ public:
+  [[nodiscard]] auto matrix() -> ValueSpec { return builder_.tensor(DType::f32, {rows, columns}, "cuda:0"); }
+  [[nodiscard]] auto row() -> ValueSpec { return builder_.tensor(DType::f32, {columns}, "cuda:0"); }
+  /// Row `index` of a matrix, as a view has it.
+  [[nodiscard]] auto row_at(std::int64_t index) -> ValueSpec {
+    TensorMeta meta;
+    meta.device = builder_.mutable_graph().add_device("cuda:0");
+    meta.storage_offset = index * columns;
+    const SymInt sizes[] = {columns};
+    const SymInt strides[] = {1};
+    return builder_.tensor(meta, sizes, strides);
+  }
+
+  [[nodiscard]] auto builder() -> GraphBuilder& { return builder_; }
+  [[nodiscard]] auto node_count() const -> std::uint32_t { return builder_.graph().node_count(); }
+  void next_line() {
+    if (++line_ % 10 == 0)
+      builder_.set_stack_trace("  File \"model.py\", line " + std::to_string(line_) + ", in forward\n    x = f(x)\n");
+  }
+  [[nodiscard]] auto finish(NodeId result) && -> Graph {
+    builder_.output({result});
+    return std::move(builder_).finish();
+  }
+
+ private:
+  GraphBuilder builder_;
+  std::int64_t line_ = 0;
+};
+
+/// A chain of elementwise operators; each sixteenth names a device.
+[[nodiscard]] inline auto elementwise_chain(std::uint32_t size) -> Graph {
+  GraphMaker make;
+  GraphBuilder& b = make.builder();
+  const NodeId y = b.placeholder("y", make.matrix());
+  NodeId x = b.placeholder("x", make.matrix());
+  for (std::uint32_t i = 0; make.node_count() < size; ++i) {
+    make.next_line();
+    switch (i % 16) {
+      case 3:
+      case 7:
+      case 11: x = b.call_function("torch.ops.aten.mul.Tensor", {x, y}, make.matrix()); break;
+      case 5: x = b.call_function("torch.ops.aten.tanh.default", {x}, make.matrix()); break;
+      case 9: x = b.call_function("torch.ops.aten.relu.default", {x}, make.matrix()); break;
+      case 15:
+        x = b.call_function("torch.ops.aten._to_copy.default",
+                            {x, b.keyword("dtype", DType::f32), b.keyword("device", b.device("cuda:0"))}, make.matrix());
+        break;
+      default: x = b.call_function("torch.ops.aten.add.Tensor", {x, y}, make.matrix()); break;
+    }
+  }
+  return std::move(make).finish(x);
+}
+
+/// How writes are spread.
+enum class Writes : std::uint8_t {
+  to_one_input,              ///< x.add_(y), again and again
+  through_views_of_one,      ///< x[i].add_(r), a new view each time, other rows read now and then
+  through_views_of_many,     ///< the same, to an input of its own for each write
+};
+
+/// In-place writes, one for each two or three nodes.
+[[nodiscard]] inline auto in_place_writes(std::uint32_t size, Writes writes) -> Graph {
+  GraphMaker make;
+  GraphBuilder& b = make.builder();
+  const bool to_many = writes == Writes::through_views_of_many;
+  const std::uint32_t input_count = to_many ? size / 4 + 1 : 1;
+  const NodeId r = b.placeholder("r", make.row());
+  NodeId last = r;
+  for (std::uint32_t i = 0; i < input_count; ++i) last = b.placeholder("x", make.matrix());
+  const std::uint32_t first_input = last.index + 1 - input_count;
+  for (std::uint32_t i = 0; make.node_count() < size; ++i) {
+    make.next_line();
+    const NodeId x{first_input + i % input_count};
+    if (writes == Writes::to_one_input) {
+      last = b.call_function("torch.ops.aten.add_.Tensor", {x, r}, make.matrix());
+      continue;
+    }
+    const std::int64_t row = i % rows;
+    const NodeId view = b.call_function("torch.ops.aten.select.int", {x, 0, row}, make.row_at(row));
+    switch (i % 4) {
+      case 0: last = b.call_function("torch.ops.aten.mul_.Tensor", {view, r}, make.row_at(row)); break;
+      case 1: last = b.call_function("torch.ops.aten.copy_.default", {view, r}, make.row_at(row)); break;
+      default: last = b.call_function("torch.ops.aten.add_.Tensor", {view, r}, make.row_at(row)); break;
+    }
+    if (i % 4 == 2) last = b.call_function("torch.ops.aten.add.Tensor", {view, r}, make.row());
+  }
+  return std::move(make).finish(last);
+}
+
+/// The kernels that `kernels_and_collectives` calls. Kernel 0 writes its first operand, kernel 1 nothing.
+[[nodiscard]] inline auto kernels() -> KernelRegistry {
+  KernelRegistry registry;
+  KernelEntry writes{0, "config of kernel 0", {}};
+  writes.aliases.push_back({0, 0});
+  registry.add(std::move(writes));
+  registry.add({1, "config of kernel 1", {}});
+  return registry;
+}
+/// The groups that its collectives name, of 8 ranks.
+[[nodiscard]] inline auto process_groups() -> ProcessGroups {
+  ProcessGroups groups(8);
+  static_cast<void>(groups.add("tp", {{0, 1, 2, 3}, {4, 5, 6, 7}}));
+  static_cast<void>(groups.add("dp", {{0, 4}, {1, 5}, {2, 6}, {3, 7}}));
+  return groups;
+}
+
+/// Of sixteen nodes one calls a kernel, two are a collective and its wait, one names a device; the others are elementwise.
+/// `kernel_idx` 0 or 1: which kernel of `kernels()` is called.
+[[nodiscard]] inline auto kernels_and_collectives(std::uint32_t size, std::int64_t kernel_idx) -> Graph {
+  GraphMaker make;
+  GraphBuilder& b = make.builder();
+  const NodeId y = b.placeholder("y", make.matrix());
+  const NodeId state = b.placeholder("state", make.matrix());
+  NodeId x = b.placeholder("x", make.matrix());
+  for (std::uint32_t i = 0; make.node_count() < size; ++i) {
+    make.next_line();
+    switch (i % 16) {
+      case 3:
+        x = b.call_function("torch.ops.higher_order.nki_kernel_wrapper",
+                            {b.keyword("kernel_idx", kernel_idx), b.keyword("grid", b.list({1})),
+                             b.keyword("backend_config", b.string("")),
+                             b.keyword("operand_output_aliases", b.group(ArgumentKind::dict, std::span<const Argument>())),
+                             b.keyword("args", b.list({state, x})),
+                             b.keyword("arg_names", b.list({b.string("state"), b.string("x")})),
+                             b.keyword("constant_args_key", 0)},
+                            make.matrix());
+        break;
+      case 7:
+        x = b.call_function("torch.ops._c10d_functional.all_reduce.default",
+                            {x, b.string("sum"), b.string(i % 32 == 7 ? "tp" : "dp")}, make.matrix());
+        break;
+      case 8: x = b.call_function("torch.ops._c10d_functional.wait_tensor.default", {x}, make.matrix()); break;
+      case 15:
+        x = b.call_function("torch.ops.aten._to_copy.default", {x, b.keyword("device", b.device("cuda:0"))},
+                            make.matrix());
+        break;
+      default: x = b.call_function("torch.ops.aten.add.Tensor", {x, y}, make.matrix()); break;
+    }
+  }
+  return std::move(make).finish(x);
+}
+
+}  // namespace fxpass::bench

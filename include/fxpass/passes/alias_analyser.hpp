@@ -236,6 +236,8 @@ class AliasAnalyser {
 
   constexpr auto record(const Graph& graph, NodeId id, std::uint32_t view, std::uint32_t result,
                         bool writes_one_value) -> Status {
+    const View& target = analysis_->view(view);
+    if (target.has_geometry && analysis_->geometry(target).element_count() == 0) return {};
     if (Status refused = check_target(graph, id, view, writes_one_value); !refused) return refused;
     if (Status refused = check_overlap(graph, id, view); !refused) return refused;
     analysis_->add_write({id, view, result});
@@ -260,6 +262,15 @@ class AliasAnalyser {
       if (analysis_->view(v).step.kind == ViewStep::Kind::opaque)
         return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                         text_of("writes into '", base, "' through a view that fxpass cannot invert"));
+    bool takes_part = false;
+    for (std::uint32_t v = view_id; v != no_view; v = analysis_->view(v).parent) {
+      const ViewStep::Kind kind = analysis_->view(v).step.kind;
+      takes_part = takes_part || kind == ViewStep::Kind::select || kind == ViewStep::Kind::slice;
+      if (takes_part && kind == ViewStep::Kind::expand)
+        return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                        text_of("writes into part of an expanded and reshaped view of '", base,
+                                "'; fxpass cannot tell which places that is"));
+    }
     if (view.has_geometry && !writes_one_value && has_expanded_dimension(analysis_->geometry(view)))
       return error_at(graph, id, DiagnosticCode::eager_would_raise,
                       text_of("writes into an expanded view of '", base,

@@ -58,6 +58,8 @@ class OutOfPlaceRewriter {
         return {};
       default: break;
     }
+    // A write into no elements.
+    if (writes.empty() && rule != ops::WriteRule::unknown && rule != ops::WriteRule::batch_norm) return drop(sweep);
     if (writes.empty()) {
       if (Status done = read_operands(sweep); !done) return done;
       values_.define(id);
@@ -118,7 +120,7 @@ class OutOfPlaceRewriter {
     return {};
   }
 
-  /// `requires_grad_`, `detach_`: the node is its operand.
+  /// `requires_grad_`, `detach_`, a write into no elements: the node is its operand.
   constexpr auto drop(Sweep& sweep) -> Status {
     const auto value = read(sweep, sweep.graph().arguments(sweep.id())[0].node());
     if (!value) return value.error();

@@ -23,6 +23,9 @@ struct IndexedView {
 
 /// Makes views in an `AliasAnalysis`. Each function returns the id of a new view, or none where a number is symbolic,
 /// unknown or out of range.
+///
+/// A step on an expanded view is taken on what was expanded, and the result expanded again: so what is written through
+/// `x.expand(2, 3)[1]` is seen to be written into x, and not into one of two copies of it.
 class ViewMaker {
  public:
   constexpr ViewMaker(const Graph& graph, AliasAnalysis& analysis) : graph_(graph), analysis_(analysis) {}
@@ -35,6 +38,11 @@ class ViewMaker {
     if (!d || g.rank() == 0) return std::nullopt;
     const std::int64_t i = wrap_index(index, g.sizes[*d]);
     if (i < 0 || i >= g.sizes[*d]) return std::nullopt;
+    if (is_expansion(view)) {
+      const Expansion e = expansion(view, *d);
+      const auto inner = e.is_added ? std::optional(e.parent) : select(e.parent, e.dim, e.is_repeated ? 0 : i);
+      return inner ? expand(*inner, without(g.sizes, *d).view()) : std::nullopt;
+    }
     Geometry result;
     result.offset = g.offset + i * g.strides[*d];
     for (std::uint32_t k = 0; k < g.rank(); ++k) {
@@ -58,6 +66,13 @@ class ViewMaker {
     const SliceBounds b = clamp_slice(start, end, step_size, g.sizes[*d]);
     // A slice of everything is the tensor itself: no step to replay.
     if (b.start == 0 && b.end == g.sizes[*d] && b.step == 1) return view;
+    if (is_expansion(view) && b.length() > 0) {
+      const Expansion e = expansion(view, *d);
+      const auto inner = e.is_repeated ? std::optional(e.parent) : slice(e.parent, e.dim, b.start, b.end, b.step);
+      Pool<std::int64_t> sizes = g.sizes;
+      sizes[*d] = b.length();
+      return inner ? expand(*inner, sizes.view()) : std::nullopt;
+    }
     g.offset += b.start * g.strides[*d];
     g.sizes[*d] = b.length();
     g.strides[*d] *= b.step;
@@ -103,6 +118,15 @@ class ViewMaker {
       result.strides.push_back(g.strides[*d]);
     }
     if (is_identity) return view;
+    if (is_expansion(view)) {
+      const std::uint32_t parent = analysis_.view(view).parent;
+      Pool<std::int64_t> padded;
+      padded.resize(g.rank() - analysis_.view(parent).rank, 1);
+      padded.append(analysis_.sizes(analysis_.view(parent)));
+      const auto inner = reshape(parent, padded.view());
+      const auto ordered = inner ? permute(*inner, wrapped.view()) : std::nullopt;
+      return ordered ? expand(*ordered, result.sizes.view()) : std::nullopt;
+    }
     ViewStep step;
     step.kind = ViewStep::Kind::permute;
     step.order = analysis_.add_numbers(wrapped.view());
@@ -114,6 +138,14 @@ class ViewMaker {
     if (!has_geometry(view)) return std::nullopt;
     const Geometry g = geometry(view);
     if (sizes.size() < g.rank()) return std::nullopt;
+    if (is_expansion(view)) {
+      Pool<std::int64_t> resolved;
+      for (std::size_t i = 0; i < sizes.size(); ++i) {
+        const std::size_t added = sizes.size() - g.rank();
+        resolved.push_back(sizes[i] == -1 && i >= added ? g.sizes[static_cast<std::uint32_t>(i - added)] : sizes[i]);
+      }
+      return expand(analysis_.view(view).parent, resolved.view());
+    }
     Geometry result;
     result.offset = g.offset;
     const std::size_t added = sizes.size() - g.rank();
@@ -206,6 +238,31 @@ class ViewMaker {
   }
 
  private:
+  [[nodiscard]] constexpr auto is_expansion(std::uint32_t view) const -> bool {
+    return analysis_.view(view).step.kind == ViewStep::Kind::expand;
+  }
+  /// Where dimension `dim` of an expanded view comes from.
+  struct Expansion {
+    std::uint32_t parent = no_view;
+    std::uint32_t dim = 0;     ///< of the parent
+    bool is_added = false;     ///< the parent has no such dimension
+    bool is_repeated = false;  ///< the parent has one element there, or none at all
+  };
+  [[nodiscard]] constexpr auto expansion(std::uint32_t view, std::uint32_t dim) const -> Expansion {
+    const View& v = analysis_.view(view);
+    const View& parent = analysis_.view(v.parent);
+    const std::uint32_t added = v.rank - parent.rank;
+    if (dim < added) return {v.parent, 0, true, true};
+    const std::uint32_t d = dim - added;
+    return {v.parent, d, false, analysis_.sizes(parent)[d] != analysis_.sizes(v)[dim]};
+  }
+  [[nodiscard]] static constexpr auto without(const Pool<std::int64_t>& sizes, std::uint32_t dim)
+      -> Pool<std::int64_t> {
+    Pool<std::int64_t> result;
+    for (std::uint32_t i = 0; i < sizes.size(); ++i)
+      if (i != dim) result.push_back(sizes[i]);
+    return result;
+  }
   [[nodiscard]] constexpr auto has_geometry(std::uint32_t view) const -> bool {
     return analysis_.view(view).has_geometry && analysis_.view(view).step.kind != ViewStep::Kind::opaque;
   }

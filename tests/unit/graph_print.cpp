@@ -133,15 +133,17 @@ constexpr auto strings_print_by_repr() -> bool {
 }
 FXPASS_TEST_TWICE(strings_print_by_repr)
 
-constexpr auto users_are_counted_once() -> bool {
+constexpr auto users_are_nodes_that_use_it_once_or_often() -> bool {
   GraphBuilder b;
   const NodeId x = b.placeholder("x", {});
   const NodeId unused = b.placeholder("unused", {});
   const NodeId y = b.call_function("torch.f", {x, b.list({x}), b.keyword("k", x)});
   b.output({y, x, y});
-  const Pool<std::uint32_t> counts = user_counts(std::move(b).finish());
-  return counts[x.index] == 2 && counts[unused.index] == 0 && counts[y.index] == 1;
+  const Graph graph = std::move(b).finish();
+  return node_line(graph, x) == "%x : [num_users=2] = placeholder[target=x]" &&
+         node_line(graph, unused) == "%unused : [num_users=0] = placeholder[target=unused]" &&
+         node_line(graph, y).view().starts_with("%f : [num_users=1]");
 }
-FXPASS_TEST_TWICE(users_are_counted_once)
+FXPASS_TEST_TWICE(users_are_nodes_that_use_it_once_or_often)
 
 }  // namespace

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <fxpass/graph/graph.hpp>
+#include <fxpass/graph/users.hpp>
 #include <fxpass/support/python_literal.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -107,7 +109,7 @@ constexpr void append_call_arguments(Sink& sink, const Graph& graph, NodeId id) 
 }
 
 template <TextSink Sink>
-constexpr void append_node(Sink& sink, const Graph& graph, NodeId id, std::uint32_t user_count) {
+constexpr void append_node(Sink& sink, const Graph& graph, NodeId id, std::size_t user_count) {
   const Node& n = graph.node(id);
   if (n.kind == NodeKind::output) {
     append_to(sink, "return (");
@@ -133,30 +135,15 @@ constexpr void append_node(Sink& sink, const Graph& graph, NodeId id, std::uint3
 
 }  // namespace detail
 
-/// For each node how many nodes use it; one that uses it twice counts once. O(nodes + arguments).
-[[nodiscard]] constexpr auto user_counts(const Graph& graph) -> Pool<std::uint32_t> {
-  Pool<std::uint32_t> counts;
-  counts.resize(graph.node_count(), 0);
-  Pool<NodeId> last_user;
-  last_user.resize(graph.node_count(), no_node);
-  for (NodeId user{0}; user.index < graph.node_count(); ++user.index)
-    graph.for_each_operand(user, [&](NodeId operand) {
-      if (last_user[operand.index] == user) return;
-      last_user[operand.index] = user;
-      ++counts[operand.index];
-    });
-  return counts;
-}
-
 /// The graph as `print(graph_module.graph)` prints it, last line feed included. Needs a graph that verifies.
 /// O(nodes + arguments + text).
 template <TextSink Sink>
 constexpr void append_to(Sink& sink, const Graph& graph) {
-  const Pool<std::uint32_t> counts = user_counts(graph);
+  const Users users(graph);
   append_to(sink, "graph():\n");
   for (NodeId id{0}; id.index < graph.node_count(); ++id.index) {
     append_to(sink, "    ");
-    detail::append_node(sink, graph, id, counts[id.index]);
+    detail::append_node(sink, graph, id, users[id].size());
     append_to(sink, '\n');
   }
 }
@@ -164,7 +151,7 @@ constexpr void append_to(Sink& sink, const Graph& graph) {
 /// The node's line in the printed graph, for messages. O(nodes + arguments): the number of its users is counted.
 [[nodiscard]] constexpr auto node_line(const Graph& graph, NodeId id) -> Text {
   Text line;
-  detail::append_node(line, graph, id, user_counts(graph)[id.index]);
+  detail::append_node(line, graph, id, Users(graph)[id].size());
   return line;
 }
 

@@ -1,7 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fxpass/lower/activations.hpp>
+#include <fxpass/lower/attention.hpp>
+#include <fxpass/lower/collectives.hpp>
+#include <fxpass/lower/convolution.hpp>
+#include <fxpass/lower/creation.hpp>
 #include <fxpass/lower/elementwise.hpp>
+#include <fxpass/lower/indexing.hpp>
+#include <fxpass/lower/kernels.hpp>
+#include <fxpass/lower/linear_algebra.hpp>
+#include <fxpass/lower/normalization.hpp>
+#include <fxpass/lower/pooling.hpp>
+#include <fxpass/lower/reductions.hpp>
 #include <fxpass/lower/shape_ops.hpp>
 
 /// @file
@@ -9,6 +20,10 @@
 
 namespace fxpass {
 
-inline constexpr joined_lowerings<ElementwiseLowerings, ShapeLowerings> default_lowerings;
+inline constexpr joined_lowerings<ElementwiseLowerings, ShapeLowerings, IndexingLowerings, CreationLowerings,
+                                  ReductionLowerings, LinearAlgebraLowerings, ActivationLowerings, AttentionLowerings,
+                                  NormalizationLowerings, ConvolutionLowerings, PoolingLowerings, CollectiveLowerings,
+                                  KernelLowerings>
+    default_lowerings;
 
 }  // namespace fxpass

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <fxpass/lower/context.hpp>
+#include <fxpass/pass/type_list.hpp>
+#include <fxpass/pass/verdict.hpp>
 
 #include <algorithm>
 #include <array>
@@ -189,65 +191,53 @@ struct lowerings {
   }();
 };
 
-namespace detail {
-
-template <class... Lists>
-struct Joined;
-template <class... L>
-struct Joined<lowerings<L...>> {
-  using type = lowerings<L...>;
-};
-template <class... L, class... M, class... Rest>
-struct Joined<lowerings<L...>, lowerings<M...>, Rest...> : Joined<lowerings<L..., M...>, Rest...> {};
-
-/// Type number `I`.
-template <std::size_t I, class T>
-struct Indexed {
-  static auto get(std::integral_constant<std::size_t, I>) -> T;
-};
-template <class Sequence, class... T>
-struct IndexedList;
-template <std::size_t... I, class... T>
-struct IndexedList<std::index_sequence<I...>, T...> : Indexed<I, T>... {
-  using Indexed<I, T>::get...;
-};
-template <std::size_t I, class... T>
-using type_at =
-    decltype(IndexedList<std::index_sequence_for<T...>, T...>::get(std::integral_constant<std::size_t, I>{}));
-
-}  // namespace detail
-
 /// The lowerings of several lists, one after another.
 template <class... Lists>
-using joined_lowerings = typename detail::Joined<Lists...>::type;
+using joined_lowerings = detail::join<lowerings, Lists...>;
 
-template <class First, class Second>
-struct two_lowerings_for_one_operator {};
+// Words for what the compiler says, beside those of pass/verdict.hpp. -------------------------------------------------
+template <class L>
+struct lowering;
+template <class L>
+struct lowers_the_operator_of;
+template <class List>
+struct override_with;
+template <class... Words>
+struct duplicate_lowering {
+  static constexpr bool ok = false;
+};
+template <class... Words>
+struct check<duplicate_lowering<Words...>> {
+  static_assert(duplicate_lowering<Words...>::ok, "fxpass: two lowerings for one operator: 'override_with' replaces one");
+};
 
 namespace detail {
-
-template <class Verdict>
-struct check_lowerings {
-  static_assert(sizeof(Verdict) == 0, "fxpass: two lowerings for one operator; list.override_with(other) replaces");
+template <class List, bool = List::clash.exists()>
+struct LoweringVerdict {
+  using type = in_order;
 };
-/// Nothing for a list without a clash; else the one error.
-template <class... L>
-constexpr void require_no_clash(lowerings<L...>) {
-  using List = lowerings<L...>;
-  if constexpr (List::clash.exists()) {
-    using Verdict = two_lowerings_for_one_operator<typename Unwrapped<type_at<List::clash.first, L...>>::type,
-                                                   typename Unwrapped<type_at<List::clash.second, L...>>::type>;
-    static_cast<void>(sizeof(check_lowerings<Verdict>));
-  }
-}
-
+template <class List>
+struct LoweringVerdict<List, true> {
+  using First = typename Unwrapped<at<List::clash.first, List>>::type;
+  using Second = typename Unwrapped<at<List::clash.second, List>>::type;
+  using type =
+      duplicate_lowering<lowering<Second>, lowers_the_operator_of<First>, to_mend<override_with<lowerings<Second>>>>;
+};
 }  // namespace detail
+
+/// The verdict on a list: good if no operator has two lowerings.
+template <class List>
+using lowering_verdict = typename detail::LoweringVerdict<List>::type;
 
 /// Both lists as one. Two lowerings of one operator do not compile.
 template <class... L, class... M>
 [[nodiscard]] constexpr auto operator+(lowerings<L...>, lowerings<M...>) {
-  detail::require_no_clash(lowerings<L..., M...>{});
-  return lowerings<L..., M...>{};
+  using Verdict = lowering_verdict<lowerings<L..., M...>>;
+  static_cast<void>(sizeof(check<Verdict>));
+  if constexpr (Verdict::ok)
+    return lowerings<L..., M...>{};
+  else
+    return lowerings<L...>{};
 }
 
 }  // namespace fxpass

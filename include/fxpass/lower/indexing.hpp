@@ -1,0 +1,557 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/lower/lowering.hpp>
+#include <fxpass/lower/shape_ops.hpp>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+/// @file
+/// Operators that read and write by tensors of indices.
+///
+/// An index that eager would refuse is not noticed here: HLO moves a read, and a write by a single index, to the nearest
+/// place in range, and drops any other write. Negative indices count from the end where PyTorch says so.
+
+namespace fxpass {
+
+namespace detail {
+
+/// Index tensors in `x[i, :, j]`: one for each dimension that is indexed, in one shape, none negative.
+struct AdvancedIndex {
+  hlo::Dims dims;              ///< indexed dimensions of the tensor, ascending
+  Pool<hlo::Value> indices;    ///< one for each
+  hlo::Dims shape;             ///< of every index
+  hlo::Dims result;            ///< of what is read, or written
+  hlo::Dims offset_dims;       ///< dimensions of the result that are whole dimensions of the tensor
+
+  [[nodiscard]] constexpr auto count() const -> std::int64_t {
+    return hlo::Shape{DType::i64, shape}.element_count();
+  }
+};
+
+/// Negative indices counted from the end of a dimension of size `size`.
+constexpr auto wrapped_index(auto& c, hlo::Value index, std::int64_t size) -> hlo::Value {
+  auto& b = c.builder();
+  if (!index.valid() || !dtype_info(b.dtype(index)).is_signed) return index;
+  const hlo::Value is_negative = b.compare(index, c.full_like(index, 0), hlo::Direction::lt);
+  return b.select(is_negative, b.add(index, c.full_like(index, size)), index);
+}
+
+/// Where the indices lead: PyTorch puts their shape where the first of them stands if they are neighbours, else in front.
+constexpr void place_index(const hlo::Dims& whole, AdvancedIndex& index) {
+  bool adjacent = true;
+  for (std::size_t i = 1; i < index.dims.size(); ++i) adjacent = adjacent && index.dims[i] == index.dims[i - 1] + 1;
+  const std::size_t front = adjacent && !index.dims.empty() ? static_cast<std::size_t>(index.dims[0]) : 0;
+  const auto append_index = [&] {
+    for (const std::int64_t size : index.shape) index.result.push_back(size);
+  };
+  std::size_t kept = 0;
+  for (std::size_t d = 0; d < whole.size(); ++d) {
+    if (index.dims.contains(static_cast<std::int64_t>(d))) continue;
+    if (kept++ == front) append_index();
+    index.offset_dims.push_back(static_cast<std::int64_t>(index.result.size()));
+    index.result.push_back(whole[d]);
+  }
+  if (kept <= front) append_index();
+}
+
+/// All indices as one array with an index vector last; a single index is its own vector.
+constexpr auto index_vectors(auto& c, const AdvancedIndex& index) -> hlo::Value {
+  auto& b = c.builder();
+  if (index.indices.size() == 1) return index.indices[0];
+  hlo::Dims column = index.shape;
+  column.push_back(1);
+  Pool<hlo::Value> columns;
+  for (const hlo::Value i : index.indices) columns.push_back(b.reshape(i, column));
+  return b.concatenate(columns.view(), static_cast<std::int64_t>(index.shape.size()));
+}
+
+/// Whether all indices together name one place: then a slice is read or updated, which XLA does in the tensor's
+/// own buffer.
+[[nodiscard]] constexpr auto is_single(const AdvancedIndex& index) -> bool { return index.count() == 1; }
+
+/// Starts and sizes of the slice that a single index names.
+struct SingleWindow {
+  Pool<hlo::Value> starts;
+  hlo::Dims sizes;
+};
+constexpr auto single_window(auto& c, hlo::Value x, const AdvancedIndex& index) -> SingleWindow {
+  auto& b = c.builder();
+  SingleWindow window{{}, b.dims(x)};
+  const DType type = b.dtype(index.indices[0]);
+  std::uint32_t next = 0;
+  for (std::size_t d = 0; d < window.sizes.size(); ++d) {
+    if (!index.dims.contains(static_cast<std::int64_t>(d))) {
+      window.starts.push_back(b.constant(type, 0));
+      continue;
+    }
+    window.starts.push_back(b.reshape(b.convert(index.indices[next++], type), {}));
+    window.sizes[d] = 1;
+  }
+  return window;
+}
+
+constexpr auto gather(auto& c, hlo::Value x, const AdvancedIndex& index) -> hlo::Value {
+  auto& b = c.builder();
+  if (!x.valid()) return x;
+  if (is_single(index)) {
+    const SingleWindow window = single_window(c, x, index);
+    return b.reshape(b.dynamic_slice(x, window.starts.view(), window.sizes), index.result);
+  }
+  hlo::Dims sizes = b.dims(x);
+  for (const std::int64_t d : index.dims) sizes[static_cast<std::size_t>(d)] = 1;
+  return b.gather(x, index_vectors(c, index),
+                  {index.offset_dims, index.dims, index.dims, static_cast<std::int64_t>(index.shape.size())}, sizes);
+}
+
+/// `updates`, of the shape `index.result`, put or combined into `x`.
+constexpr auto scatter(auto& c, hlo::Value x, const AdvancedIndex& index, hlo::Value updates,
+                       hlo::ComputationId combiner) -> hlo::Value {
+  return c.builder().scatter(
+      x, index_vectors(c, index), updates,
+      {index.offset_dims, index.dims, index.dims, static_cast<std::int64_t>(index.shape.size())}, combiner);
+}
+
+/// Writes `updates`, of the shape `index.result`; combined with what is there if `combine` is an operation.
+constexpr auto write(auto& c, hlo::Value x, const AdvancedIndex& index, hlo::Value updates,
+                     std::optional<hlo::Opcode> combine = {}) -> hlo::Value {
+  auto& b = c.builder();
+  if (!x.valid() || !updates.valid() || index.count() == 0) return x;
+  if (is_single(index)) {
+    // The index's own dimensions have size 1, so the result differs from the slice in such dimensions only; if the
+    // indices are not neighbours these stand in front, and the others keep their order.
+    const SingleWindow window = single_window(c, x, index);
+    hlo::Value source = b.reshape(updates, window.sizes);
+    if (combine) source = b.binary(*combine, b.dynamic_slice(x, window.starts.view(), window.sizes), source);
+    return b.dynamic_update_slice(x, source, window.starts.view());
+  }
+  return scatter(c, x, index, updates, b.scalar_computation(combine.value_or(hlo::Opcode::copy), b.dtype(x)));
+}
+
+/// One index tensor for one dimension.
+constexpr auto index_of_dim(auto& c, hlo::Value x, std::size_t dim, hlo::Value index) -> AdvancedIndex {
+  auto& b = c.builder();
+  AdvancedIndex result;
+  result.dims.push_back(static_cast<std::int64_t>(dim));
+  result.indices.push_back(index);
+  result.shape = b.dims(index);
+  place_index(b.dims(x), result);
+  return result;
+}
+
+/// The tensors of `x[...]`, None where a dimension is whole, as `aten.index` and `aten.index_put` take them. None if one
+/// of them is a mask, or fails.
+constexpr auto advanced_index(auto& c, const Call& call, hlo::Value x, std::span<const hlo::Value> tensors)
+    -> std::optional<AdvancedIndex> {
+  auto& b = c.builder();
+  AdvancedIndex index;
+  for (std::size_t d = 0; d < tensors.size(); ++d) {
+    if (!tensors[d].valid()) continue;
+    if (d >= b.rank(x)) {
+      c.fail(call, DiagnosticCode::eager_would_raise, "more indices than dimensions");
+      return std::nullopt;
+    }
+    index.dims.push_back(static_cast<std::int64_t>(d));
+    index.shape = c.common_dims(call, index.shape, b.dims(tensors[d]));
+  }
+  // The indices may have different types; the widest of them holds all.
+  bool is_uniform = true;
+  for (const std::int64_t d : index.dims) {
+    const hlo::Value first = tensors[static_cast<std::size_t>(index.dims[0])];
+    is_uniform = is_uniform && b.dtype(tensors[static_cast<std::size_t>(d)]) == b.dtype(first);
+  }
+  for (const std::int64_t d : index.dims) {
+    hlo::Value i = tensors[static_cast<std::size_t>(d)];
+    if (!is_uniform) i = b.convert(i, DType::i64);
+    i = wrapped_index(c, i, b.dims(x)[static_cast<std::size_t>(d)]);
+    index.indices.push_back(c.broadcast_to(call, i, index.shape));
+  }
+  place_index(b.dims(x), index);
+  return index;
+}
+
+/// A mask among the indices of a write, and where it stands.
+struct MaskIndex {
+  hlo::Value mask;
+  std::size_t dim = 0;      ///< first dimension that the mask covers
+  bool is_alone = true;     ///< whether it is the only index
+};
+constexpr auto find_mask(auto& c, std::span<const hlo::Value> tensors) -> std::optional<MaskIndex> {
+  std::optional<MaskIndex> found;
+  std::size_t count = 0;
+  for (std::size_t d = 0; d < tensors.size(); ++d) {
+    if (!tensors[d].valid()) continue;
+    ++count;
+    const DType type = c.builder().dtype(tensors[d]);
+    if (type == DType::boolean || type == DType::u8) found = MaskIndex{tensors[d], d, true};
+  }
+  if (found) found->is_alone = count == 1;
+  return found;
+}
+
+/// How many elements of a vector of truth values are true up to and with each; as s32.
+constexpr auto running_count(auto& c, hlo::Value mask) -> hlo::Value {
+  auto& b = c.builder();
+  hlo::Value sum = b.convert(mask, DType::i32);
+  const std::int64_t size = b.dims(mask)[0];
+  const hlo::Value zero = b.constant(DType::i32, 0);
+  for (std::int64_t shift = 1; shift < size; shift *= 2)
+    sum = b.add(sum, b.pad(sum, zero, {shift}, {-shift}, {0}));
+  return sum;
+}
+
+/// `values` where the mask is true. They come one for each true element, in order, or one for all.
+constexpr auto write_masked(auto& c, const Call& call, hlo::Value x, const MaskIndex& at, hlo::Value values)
+    -> hlo::Value {
+  auto& b = c.builder();
+  const hlo::Dims whole = b.dims(x), covered = b.dims(at.mask);
+  if (at.dim + covered.size() > whole.size())
+    return c.fail(call, DiagnosticCode::eager_would_raise, "the mask has more dimensions than the tensor");
+  hlo::Dims places;
+  for (std::size_t d = 0; d < covered.size(); ++d) places.push_back(static_cast<std::int64_t>(at.dim + d));
+  const hlo::Value mask = b.broadcast_in_dim(c.truth(at.mask), whole, places);
+
+  // What is written has the shape before + [number of true elements] + after.
+  const std::size_t behind = whole.size() - at.dim - covered.size();
+  const hlo::Dims given = b.dims(values);
+  if (given.size() <= behind || given[given.size() - 1 - behind] == 1) {
+    hlo::Dims spread = given;
+    if (given.size() > behind) {
+      spread.erase(given.size() - 1 - behind);
+      for (std::size_t d = 0; d < covered.size(); ++d) spread.insert(given.size() - 1 - behind, 1);
+    }
+    return b.select(mask, c.broadcast_to(call, b.reshape(values, spread), whole), x);
+  }
+  if (given.size() != behind + 1 + at.dim)
+    return c.unsupported(call, "values that broadcast over the dimensions before a mask");
+  // The n-th true element takes the n-th value; the others read some value that the mask hides.
+  const std::int64_t count = b.shape(at.mask).element_count();
+  const hlo::Value flat = b.reshape(c.truth(at.mask), {count});
+  const hlo::Value ordinal = b.subtract(running_count(c, flat), b.full({DType::i32, {count}}, 1));
+  const hlo::Value taken = gather(c, values, index_of_dim(c, values, at.dim, b.reshape(ordinal, covered)));
+  return b.select(mask, c.broadcast_to(call, taken, whole), x);
+}
+
+/// The `indices` of a call as values, invalid where they are None.
+constexpr auto index_tensors(auto& c, const Call& call) -> Pool<hlo::Value> {
+  Pool<hlo::Value> tensors;
+  const auto list = call.list("indices");
+  if (!list) c.unsupported(call, "the list of indices is missing");
+  if (list)
+    for (const Argument& a : *list) tensors.push_back(a.is_none() ? hlo::Value{} : c.tensor(call, a, "indices"));
+  return tensors;
+}
+
+constexpr auto read(auto& c, const Call& call, hlo::Value x, std::span<const hlo::Value> tensors) -> hlo::Value {
+  if (find_mask(c, tensors)) return c.unsupported(call, "read by a mask: the size of the result depends on the data");
+  const auto index = advanced_index(c, call, x, tensors);
+  return index ? gather(c, x, *index) : hlo::Value{};
+}
+
+}  // namespace detail
+
+struct LowerIndex {
+  static constexpr std::array<std::string_view, 2> op{"aten.index", "aten._unsafe_index"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    return detail::read(c, call, x, detail::index_tensors(c, call).view());
+  }
+};
+
+struct LowerIndexPut {
+  static constexpr std::array<std::string_view, 2> op{"aten.index_put", "aten._unsafe_index_put"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const hlo::Value values = b.convert(c.tensor(call, "values"), b.dtype(x));
+    const bool accumulate = c.boolean(call, "accumulate");
+    const Pool<hlo::Value> tensors = detail::index_tensors(c, call);
+    if (const auto mask = detail::find_mask(c, tensors.view())) {
+      if (!mask->is_alone) return c.unsupported(call, "a mask beside other indices");
+      if (accumulate) return c.unsupported(call, "accumulation by a mask");
+      return detail::write_masked(c, call, x, *mask, values);
+    }
+    const auto index = detail::advanced_index(c, call, x, tensors.view());
+    if (!index) return {};
+    const hlo::Value updates = c.broadcast_to(call, values, index->result);
+    return detail::write(c, x, *index, updates,
+                         accumulate ? std::optional(hlo::Opcode::add) : std::nullopt);
+  }
+};
+
+struct LowerIndexSelect {
+  static constexpr std::string_view op = "aten.index_select";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self"), index = c.tensor(call, "index");
+    if (b.rank(x) == 0) return x;
+    const hlo::Value list = b.reshape(index, {b.shape(index).element_count()});
+    return detail::gather(c, x, detail::index_of_dim(c, x, c.dim(call, "dim", b.rank(x)), list));
+  }
+};
+
+struct LowerEmbedding {
+  static constexpr std::string_view op = "aten.embedding";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value table = c.tensor(call, "weight"), rows = c.tensor(call, "indices");
+    return detail::gather(c, table, detail::index_of_dim(c, table, 0, rows));
+  }
+};
+
+namespace detail {
+
+/// `index_copy`, `index_add`, `index_fill`: slices of `x` along a dimension, named by a list of indices.
+struct SlicesOfDim {
+  hlo::Value x;
+  AdvancedIndex index;
+};
+constexpr auto slices_of_dim(auto& c, const Call& call) -> SlicesOfDim {
+  auto& b = c.builder();
+  const hlo::Value x = c.tensor(call, "self"), given = c.tensor(call, "index");
+  const std::size_t dim = c.dim(call, "dim", b.rank(x));
+  // A tensor without dimensions counts as a list of one, here and in PyTorch.
+  const hlo::Value list = b.reshape(given, {b.shape(given).element_count()});
+  if (b.rank(x) != 0) return {x, index_of_dim(c, x, dim, list)};
+  return {b.reshape(x, {1}), index_of_dim(c, b.reshape(x, {1}), 0, list)};
+}
+
+}  // namespace detail
+
+struct LowerIndexCopy {
+  static constexpr std::string_view op = "aten.index_copy";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const detail::SlicesOfDim at = detail::slices_of_dim(c, call);
+    const hlo::Value source = b.convert(c.tensor(call, "source"), b.dtype(at.x));
+    return b.reshape(detail::write(c, at.x, at.index, b.reshape(source, at.index.result)), c.result_shape(call).dims);
+  }
+};
+
+struct LowerIndexAdd {
+  static constexpr std::string_view op = "aten.index_add";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const detail::SlicesOfDim at = detail::slices_of_dim(c, call);
+    hlo::Value source = b.convert(c.tensor(call, "source"), b.dtype(at.x));
+    if (const Number alpha = c.number(call, "alpha"); !alpha.is(1)) source = b.multiply(source, c.full_like(source, alpha));
+    return b.reshape(detail::write(c, at.x, at.index, b.reshape(source, at.index.result), hlo::Opcode::add),
+                     c.result_shape(call).dims);
+  }
+};
+
+struct LowerIndexFill {
+  static constexpr std::string_view op = "aten.index_fill";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    detail::SlicesOfDim at = detail::slices_of_dim(c, call);
+    if (at.x.valid())
+      for (hlo::Value& i : std::span(at.index.indices.begin(), at.index.indices.size()))
+        i = detail::wrapped_index(c, i, b.dims(at.x)[static_cast<std::size_t>(at.index.dims[0])]);
+    const Operand value = c.operand(call, "value");
+    const hlo::Value scalar =
+        value.is_number() ? c.scalar(b.dtype(at.x), *value.number) : b.convert(value.value, b.dtype(at.x));
+    return b.reshape(detail::write(c, at.x, at.index, b.broadcast(b.reshape(scalar, {}), at.index.result)),
+                     c.result_shape(call).dims);
+  }
+};
+
+namespace detail {
+
+/// `gather` and `scatter` name a place of `x` for each element of the index: its own, but `index` along `dim`.
+constexpr auto place_of_each(auto& c, hlo::Value x, std::size_t dim, hlo::Value index) -> AdvancedIndex {
+  auto& b = c.builder();
+  const hlo::Shape shape = b.shape(index);
+  AdvancedIndex result;
+  result.shape = shape.dims;
+  result.result = shape.dims;
+  for (std::size_t d = 0; d < shape.rank(); ++d) {
+    result.dims.push_back(static_cast<std::int64_t>(d));
+    result.indices.push_back(d == dim ? index : b.iota(shape, static_cast<std::int64_t>(d)));
+  }
+  static_cast<void>(x);
+  return result;
+}
+
+/// The part of `source` that an index of shape `dims` covers.
+constexpr auto covered_part(auto& c, hlo::Value source, const hlo::Dims& dims) -> hlo::Value {
+  const std::size_t rank = dims.size();
+  return c.builder().slice(source, hlo::Dims(rank, 0), dims, hlo::Dims(rank, 1));
+}
+
+}  // namespace detail
+
+struct LowerGather {
+  static constexpr std::string_view op = "aten.gather";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self"), index = c.tensor(call, "index");
+    if (b.rank(x) == 0 || b.rank(index) == 0) return b.reshape(x, c.result_shape(call).dims);
+    return detail::gather(c, x, detail::place_of_each(c, x, c.dim(call, "dim", b.rank(x)), index));
+  }
+};
+
+/// `scatter` by tensor or number, with or without a reduction, and `scatter_add`.
+struct LowerScatter {
+  static constexpr std::array<std::string_view, 3> op{"aten.scatter", "aten.scatter_add", "aten.scatter_reduce"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self"), index = c.tensor(call, "index");
+    if (b.rank(x) == 0 || b.rank(index) == 0) return c.unsupported(call, "tensors without dimensions");
+    const auto combine = reduction(c, call);
+    if (!combine) return {};
+    const detail::AdvancedIndex at = detail::place_of_each(c, x, c.dim(call, "dim", b.rank(x)), index);
+    const hlo::Value updates =
+        call.has("value") ? c.full({b.dtype(x), at.result}, c.number(call, "value"))
+                          : detail::covered_part(c, b.convert(c.tensor(call, "src"), b.dtype(x)), at.result);
+    return detail::scatter(c, x, at, updates, b.scalar_computation(*combine, b.dtype(x)));
+  }
+
+ private:
+  static constexpr auto reduction(auto& c, const Call& call) -> std::optional<hlo::Opcode> {
+    if (call.schema().base() == "aten.scatter_add") return hlo::Opcode::add;
+    const std::string_view reduce = call.string("reduce").value_or("");
+    if (call.schema().base() == "aten.scatter_reduce" && !c.boolean(call, "include_self")) {
+      c.unsupported(call, "a reduction that leaves the tensor's own values out");
+      return std::nullopt;
+    }
+    if (reduce.empty()) return hlo::Opcode::copy;
+    if (reduce == "add" || reduce == "sum") return hlo::Opcode::add;
+    if (reduce == "multiply" || reduce == "prod") return hlo::Opcode::multiply;
+    if (reduce == "amax") return hlo::Opcode::maximum;
+    if (reduce == "amin") return hlo::Opcode::minimum;
+    c.unsupported(call, text_of("reduction '", reduce, "'"));
+    return std::nullopt;
+  }
+};
+
+/// Member of a tuple, or Python's `x[...]`: numbers, slices, None, `...` and tensors, alone or in a tuple.
+struct LowerGetItem {
+  static constexpr std::string_view op = "operator.getitem";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const auto of = call.given("self"), index = call.given("index");
+    if (!of || !index || !of->is_node()) return c.unsupported(call, "indexes no value of the graph");
+    if (c.graph().node(of->node()).value_kind == ValueKind::tuple) return member(c, call, of->node(), *index);
+    return IndexWalk(c, call, c.tensor(call, *of, "self")).run(*index);
+  }
+
+ private:
+  static constexpr auto member(auto& c, const Call& call, NodeId of, const Argument& index) -> hlo::Value {
+    const std::span<const hlo::Value> values = c.values(of);
+    const auto count = static_cast<std::int64_t>(c.graph().values(of).size());
+    if (!index.is(ArgumentKind::integer)) return c.unsupported(call, "a tuple is indexed by a known integer");
+    const std::int64_t at = index.integer() < 0 ? index.integer() + count : index.integer();
+    if (at < 0 || at >= count) return c.fail(call, DiagnosticCode::eager_would_raise, "there is no such member");
+    const auto place = static_cast<std::size_t>(at);
+    if (place < values.size() && values[place].valid()) return values[place];
+    return c.unsupported(call, text_of("result ", at, " of ", c.graph().name(of), " is not computed"));
+  }
+
+  /// Takes the entries of an index from left to right; `at` is the dimension of the result so far that comes next.
+  template <class Context>
+  class IndexWalk {
+   public:
+    constexpr IndexWalk(Context& c, const Call& call, hlo::Value x) : c_(c), call_(call), x_(x) {}
+
+    constexpr auto run(const Argument& index) -> hlo::Value {
+      if (!x_.valid()) return x_;
+      if (index.is(ArgumentKind::tuple)) {
+        const auto entries = c_.graph().children(index);
+        for (std::size_t i = 0; i < entries.size(); ++i) take(entries[i], entries.subspan(i + 1));
+      } else {
+        take(index, {});
+      }
+      if (!x_.valid() || tensors_.empty()) return x_;
+      tensors_.resize(static_cast<std::uint32_t>(c_.builder().rank(x_)), hlo::Value{});
+      return detail::read(c_, call_, x_, tensors_.view());
+    }
+
+   private:
+    constexpr void take(const Argument& entry, std::span<const Argument> rest) {
+      auto& b = c_.builder();
+      switch (entry.kind()) {
+        case ArgumentKind::none: {
+          hlo::Dims dims = b.dims(x_);
+          dims.insert(at_++, 1);
+          x_ = b.reshape(x_, dims);
+          return;
+        }
+        case ArgumentKind::ellipsis: {
+          std::size_t behind = 0;
+          for (const Argument& a : rest) behind += dims_taken(a);
+          at_ = b.rank(x_) >= behind ? b.rank(x_) - behind : at_;
+          return;
+        }
+        case ArgumentKind::integer: x_ = detail::select(c_, call_, x_, at_, entry.integer()); return;
+        case ArgumentKind::slice: take_slice(c_.graph().children(entry)); return;
+        case ArgumentKind::node: take_tensor(c_.tensor(call_, entry, "index")); return;
+        case ArgumentKind::list: take_list(c_.graph().children(entry)); return;
+        default: x_ = c_.unsupported(call_, "an index that is no number, slice, None, Ellipsis or tensor"); return;
+      }
+    }
+    /// How many dimensions of the tensor an entry stands for.
+    [[nodiscard]] constexpr auto dims_taken(const Argument& entry) const -> std::size_t {
+      if (entry.is_none()) return 0;
+      if (!entry.is_node()) return 1;
+      const TensorMeta* meta = c_.graph().tensor(entry.node());
+      return meta != nullptr && meta->dtype == DType::boolean ? meta->rank : 1;
+    }
+    constexpr void take_slice(std::span<const Argument> parts) {
+      std::optional<std::int64_t> bounds[3];
+      for (std::size_t i = 0; i < 3; ++i) {
+        if (parts[i].is_none()) continue;
+        if (!parts[i].is(ArgumentKind::integer)) {
+          x_ = c_.unsupported(call_, "a slice with a bound that is no known integer");
+          return;
+        }
+        bounds[i] = parts[i].integer();
+      }
+      const std::int64_t step = bounds[2].value_or(1);
+      if (step < 1 || at_ >= c_.builder().rank(x_)) {
+        x_ = c_.fail(call_, DiagnosticCode::eager_would_raise,
+                     step < 1 ? "the step of a slice must be positive" : "more indices than dimensions");
+        return;
+      }
+      x_ = detail::slice(c_, x_, at_, detail::SliceBounds::of(c_.builder().dims(x_)[at_], bounds[0], bounds[1], step));
+      ++at_;
+    }
+    constexpr void take_tensor(hlo::Value index) {
+      auto& b = c_.builder();
+      if (index.valid() && b.rank(index) == 0 && is_integral(b.dtype(index)) && at_ < b.rank(x_)) {
+        // As Python's number would: it takes no part in the rule that places the indices' shape.
+        const hlo::Value wrapped = detail::wrapped_index(c_, index, b.dims(x_)[at_]);
+        x_ = detail::gather(c_, x_, detail::index_of_dim(c_, x_, at_, wrapped));
+        return;
+      }
+      while (tensors_.size() < at_) tensors_.push_back({});
+      tensors_.push_back(index);
+      ++at_;
+    }
+    constexpr void take_list(std::span<const Argument> items) {
+      Pool<std::int64_t> numbers;
+      for (const Argument& item : items) {
+        if (!item.is(ArgumentKind::integer)) {
+          x_ = c_.unsupported(call_, "a list of indices that are not all integers");
+          return;
+        }
+        numbers.push_back(item.integer());
+      }
+      take_tensor(c_.builder().template constant<std::int64_t>(
+          DType::i64, hlo::Dims{static_cast<std::int64_t>(numbers.size())}, numbers.view()));
+    }
+
+    Context& c_;
+    const Call& call_;
+    hlo::Value x_;
+    std::size_t at_ = 0;
+    Pool<hlo::Value> tensors_;  ///< by dimension of `x_`
+  };
+};
+
+using IndexingLowerings = lowerings<LowerIndex, LowerIndexPut, LowerIndexSelect, LowerEmbedding, LowerIndexCopy,
+                                    LowerIndexAdd, LowerIndexFill, LowerGather, LowerScatter, LowerGetItem>;
+
+}  // namespace fxpass

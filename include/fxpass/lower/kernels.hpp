@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/lower/lowering.hpp>
+#include <fxpass/pass/kernel_registry.hpp>
+
+#include <array>
+#include <string_view>
+
+/// @file
+/// Calls of compiled NKI kernels: one custom call each.
+
+namespace fxpass {
+
+/// The custom call under which the Neuron compiler looks for a kernel's configuration.
+inline constexpr std::string_view native_kernel_target = "AwsNeuronCustomNativeKernel";
+
+/// Operands are the tensor arguments in order, the configuration is the call's own text, and a result that is an
+/// operand's new value says so. The API version stays unspecified, as Neuron's own front ends leave it.
+struct LowerKernelCall {
+  static constexpr std::array<std::string_view, 2> op{kernel_operator, functional_kernel_operator};
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const KernelCall kernel(c.graph(), call.id());
+    Pool<hlo::Value> results;
+    const auto metas = c.graph().values(call.id());
+    const Pool<hlo::ShapeId> shapes = result_shapes(c, call, metas);
+    if (shapes.empty()) return results;
+    const bool is_tuple = call.node().value_kind == ValueKind::tuple;
+
+    Pool<hlo::Value> operands;
+    Pool<std::int64_t> operand_of;  // by argument; -1: no tensor
+    const auto arguments = kernel.arguments();
+    for (std::uint32_t i = 0; i < arguments.size(); ++i) {
+      const bool is_tensor = kernel.tensor_at(i) != no_node;
+      operand_of.push_back(is_tensor ? static_cast<std::int64_t>(operands.size()) : -1);
+      if (is_tensor) operands.push_back(c.tensor(call, arguments[i], "args"));
+    }
+    Pool<hlo::CustomCall::Alias> aliases;
+    const auto declared = kernel.declared_aliases();
+    if (!declared) c.unsupported(call, "operand_output_aliases is not a dict of integers to integers");
+    if (declared)
+      for (const KernelAlias alias : *declared) {
+        if (alias.operand >= operand_of.size() || operand_of[alias.operand] < 0)
+          c.unsupported(call, text_of("operand_output_aliases names argument ", alias.operand, ", which is no tensor"));
+        else
+          aliases.push_back({is_tuple ? std::int64_t{alias.result} : -1, operand_of[alias.operand]});
+      }
+
+    hlo::CustomCall what{native_kernel_target, kernel.backend_config()};
+    what.aliases = aliases.view();
+    const hlo::Value result =
+        b.custom_call(what, operands.view(), is_tuple ? b.shapes().tuple(shapes.view()) : shapes[0]);
+    for (std::uint32_t i = 0; i < shapes.size(); ++i)
+      results.push_back(is_tuple ? b.get_tuple_element(result, i) : result);
+    return results;
+  }
+
+ private:
+  /// The shapes of all results; none, and a diagnostic, if one is not known.
+  static constexpr auto result_shapes(auto& c, const Call& call, std::span<const TensorMeta> metas)
+      -> Pool<hlo::ShapeId> {
+    Pool<hlo::ShapeId> shapes;
+    for (const TensorMeta& meta : metas) {
+      if (!meta.known) {
+        shapes.clear();
+        break;
+      }
+      shapes.push_back(c.builder().shapes().array(c.shape_of(meta)));
+    }
+    if (shapes.empty()) c.fail(call, DiagnosticCode::missing_metadata, "the shapes of the kernel's results are not known");
+    return shapes;
+  }
+};
+
+using KernelLowerings = lowerings<LowerKernelCall>;
+
+}  // namespace fxpass

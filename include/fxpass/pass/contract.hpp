@@ -117,14 +117,24 @@ using establishes_of = typename detail::EstablishesOf<P>::type;
 struct FactInfo {
   std::uint64_t id = 0;
   std::string_view name;
-  /// Whether a run-time check can vouch for it behind a pass that promises nothing. A check cannot vouch for an
-  /// artifact, which may be stale.
-  bool is_rechecked = false;
+  Status (*check)(const Graph&) = nullptr;  ///< null where a graph cannot show it
+  bool has_artifact = false;
 
+  /// Whether a check can vouch for it behind a pass that promises nothing. None can for an artifact: it may be stale.
+  [[nodiscard]] constexpr auto can_be_rechecked() const -> bool { return check != nullptr && !has_artifact; }
   friend constexpr auto operator==(const FactInfo& a, const FactInfo& b) -> bool { return a.id == b.id; }
 };
+
+namespace detail {
+template <class F>
+[[nodiscard]] consteval auto info_of_fact() -> FactInfo {
+  FactInfo info{type_id<F>, F::name, nullptr, FactWithArtifact<F>};
+  if constexpr (CheckableFact<F>) info.check = &F::check;
+  return info;
+}
+}  // namespace detail
 template <Fact F>
-inline constexpr FactInfo fact_info{detail::type_id<F>, F::name, CheckableFact<F> && !FactWithArtifact<F>};
+inline constexpr FactInfo fact_info = detail::info_of_fact<F>();
 
 /// What a pass says of the facts that it neither needs nor establishes.
 enum class Keeping : std::uint8_t {
@@ -147,7 +157,7 @@ struct Contract {
     switch (keeping) {
       case Keeping::everything_but: return !lists(listed, fact);
       case Keeping::only: return lists(listed, fact);
-      case Keeping::undeclared: return fact.is_rechecked;
+      case Keeping::undeclared: return fact.can_be_rechecked();
     }
     return false;
   }

@@ -111,17 +111,15 @@ concept AnyModule = detail::is_module<M>;
 
 namespace detail {
 
-/// Whether graph and fact agree; if not, `errors` says so, and `what` begins the sentence.
-template <CheckableFact F>
-constexpr auto check_fact(const Graph& graph, Diagnostics& errors, std::string_view what) -> bool {
-  Status status = F::check(graph);
-  if (status) return true;
+/// Adds to `errors` what the checker of `fact` finds, in sentences that begin with `what`. Needs a checker.
+constexpr void check_fact(const FactInfo& fact, const Graph& graph, Diagnostics& errors, std::string_view what) {
+  Status status = fact.check(graph);
+  if (status) return;
   for (Diagnostic& d : status.error()) {
     d.code = DiagnosticCode::fact_violated;
-    d.message = text_of(what, " '", F::name, "': ", d.message);
+    d.message = text_of(what, " '", fact.name, "': ", d.message);
     errors.add(std::move(d));
   }
-  return false;
 }
 
 }  // namespace detail
@@ -135,7 +133,7 @@ template <Fact... F, AnyModule M>
   return [&]<class... Old>(facts<Old...>) -> Expected<Module<Old..., F...>> {
     using Facts = fact_set<Old..., F...>;
     Diagnostics errors;
-    (detail::check_fact<F>(module.graph(), errors, "the graph is not"), ...);
+    (detail::check_fact(fact_info<F>, module.graph(), errors, "the graph is not"), ...);
     if (!errors.empty()) return errors;
     detail::slots_of<Facts> slots;
     Graph graph = detail::ModuleMaker::take_apart(module, slots);

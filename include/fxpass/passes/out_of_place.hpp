@@ -236,7 +236,8 @@ class OutOfPlaceRewriter {
     auto arguments = twin_arguments(sweep, ops::schema(op.row), view);
     if (!arguments) return std::move(arguments).error();
     const bool casts = *result != dtype(view);
-    const Text name = casts ? Text() : values_.modified_name(view);
+    Text name;  // not by ?:, which g++ 12 evaluates wrongly for class types in constant expressions
+    if (!casts) name = values_.modified_name(view);
     const Text target = text_of("torch.ops.", ops::schema(twin).name());
     const Pool<std::int64_t> shape = sizes(view);
     NodeId node = values_.emit(id, target, arguments->view(), *result, shape.view(), view, name);

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/pass/contract.hpp>
+#include <fxpass/pass/pass.hpp>
+#include <fxpass/pass/verdict.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+/// @file
+/// Whether passes may run in a given order. The walk over the contracts computes with values, once for a pipeline; types
+/// are made for the verdict alone.
+
+namespace fxpass {
+
+namespace detail {
+
+/// Stands for a pass where it was the module, and no pass, that brought or lacked a fact.
+inline constexpr std::size_t the_module = static_cast<std::size_t>(-1);
+
+/// What is known of one fact at a point of a pipeline.
+struct FactState {
+  enum class Is : std::uint8_t {
+    open,    ///< no pass has said anything; of a pipeline by itself, the module may bring it or not
+    holds,   ///< since `by`
+    lost,    ///< at `by`, whether or not it ever was true
+  };
+  FactInfo fact;
+  Is is = Is::open;
+  std::size_t by = the_module;
+  bool ever_held = false;
+};
+
+/// Follows the facts through a pipeline.
+class FactWalk {
+ public:
+  /// All facts that the walk can meet are mentioned in `contracts` or `initial`. O(passes x facts).
+  constexpr FactWalk(std::span<const Contract* const> contracts, std::span<const FactInfo> initial)
+      : contracts_(contracts) {
+    for (const FactInfo& fact : initial) hold(fact, the_module);
+    for (const Contract* c : contracts) {
+      for (const FactInfo& fact : c->needs) state(fact);
+      for (const FactInfo& fact : c->forbids) state(fact);
+      for (const FactInfo& fact : c->establishes) state(fact);
+    }
+  }
+
+  constexpr auto state(const FactInfo& fact) -> FactState& {
+    for (FactState& s : states_)
+      if (s.fact == fact) return s;
+    states_.push_back({fact});
+    return states_.back();
+  }
+  constexpr void hold(const FactInfo& fact, std::size_t by) {
+    FactState& s = state(fact);
+    s.is = FactState::Is::holds;
+    s.by = by;
+    s.ever_held = true;
+  }
+  [[nodiscard]] constexpr auto holds(const FactInfo& fact) -> bool { return state(fact).is == FactState::Is::holds; }
+
+  /// Goes past pass `i`.
+  constexpr void step(std::size_t i) {
+    const Contract& contract = *contracts_[i];
+    for (FactState& s : states_)
+      if (s.is != FactState::Is::lost && !contract.keeps(s.fact)) {
+        s.is = FactState::Is::lost;
+        s.by = i;
+      }
+    for (const FactInfo& fact : contract.establishes) hold(fact, i);
+  }
+
+  [[nodiscard]] constexpr auto states() const -> std::span<const FactState> { return states_.view(); }
+  /// The first pass behind `i` that establishes `fact`, or `the_module` if none does.
+  [[nodiscard]] constexpr auto established_behind(std::size_t i, const FactInfo& fact) const -> std::size_t {
+    for (std::size_t later = i + 1; later < contracts_.size(); ++later)
+      if (Contract::lists(contracts_[later]->establishes, fact)) return later;
+    return the_module;
+  }
+
+ private:
+  std::span<const Contract* const> contracts_;
+  Pool<FactState> states_;
+};
+
+enum class Fault : std::uint8_t {
+  none,
+  established_later,    ///< a need is met by a later pass
+  lost,                 ///< a need was met, or might have been, until a pass lost it
+  missing,              ///< a need is met neither by a pass nor by the module
+  established_before,   ///< a forbidden fact is true because of an earlier pass
+  true_of_module,       ///< a forbidden fact is true of the module
+  same_name,
+};
+/// What is wrong first.
+struct Finding {
+  Fault fault = Fault::none;
+  std::size_t pass = 0;     ///< whose contract is broken
+  std::size_t fact = 0;     ///< which of its needs, or of what it forbids
+  std::size_t culprit = 0;  ///< the other pass
+};
+
+/// The module a pipeline meets: none yet, or one with known facts.
+struct Meeting {
+  bool has_module = false;
+  std::span<const FactInfo> facts;
+};
+
+/// O(passes^2 + passes x facts).
+[[nodiscard]] constexpr auto find_fault(std::span<const Contract* const> contracts, Meeting meeting) -> Finding {
+  for (std::size_t i = 0; i < contracts.size(); ++i)
+    for (std::size_t k = 0; k < i; ++k)
+      if (contracts[k]->name == contracts[i]->name) return {Fault::same_name, i, 0, k};
+  FactWalk walk(contracts, meeting.facts);
+  for (std::size_t i = 0; i < contracts.size(); ++i) {
+    const Contract& contract = *contracts[i];
+    for (std::size_t n = 0; n < contract.needs.size(); ++n) {
+      const FactInfo& fact = contract.needs[n];
+      const FactState state = walk.state(fact);
+      if (state.is == FactState::Is::holds) continue;
+      const std::size_t later = walk.established_behind(i, fact);
+      if (later != the_module && !state.ever_held) return {Fault::established_later, i, n, later};
+      if (state.is == FactState::Is::lost && (state.ever_held || !meeting.has_module))
+        return {Fault::lost, i, n, state.by};
+      if (meeting.has_module) return {Fault::missing, i, n, the_module};
+      walk.hold(fact, the_module);
+    }
+    for (std::size_t n = 0; n < contract.forbids.size(); ++n) {
+      const FactState state = walk.state(contract.forbids[n]);
+      if (state.is != FactState::Is::holds) continue;
+      if (state.by != the_module) return {Fault::established_before, i, n, state.by};
+      if (meeting.has_module) return {Fault::true_of_module, i, n, the_module};
+    }
+    walk.step(i);
+  }
+  return {};
+}
+
+/// The contracts of a list of passes.
+template <class... P>
+inline constexpr std::array<const Contract*, sizeof...(P)> contracts_of{&contract_of<P>...};
+
+/// The sentence for a finding.
+template <Finding F, class... P>
+[[nodiscard]] consteval auto word_finding() {
+  using Passes = types<P...>;
+  using Pass = at<F.pass, Passes>;
+  if constexpr (F.fault == Fault::none) {
+    return in_order();
+  } else if constexpr (F.fault == Fault::same_name) {
+    return duplicate_pass<pass<Pass>, has_the_name_of<at<F.culprit, Passes>>, to_mend<wrap_in_named<Pass>>>();
+  } else if constexpr (F.fault == Fault::established_before || F.fault == Fault::true_of_module) {
+    using Forbidden = at<F.fact, forbids_of<Pass>>;
+    if constexpr (F.fault == Fault::established_before) {
+      using Culprit = at<F.culprit, Passes>;
+      return wrong_pass_order<pass<Pass>, forbids<Forbidden>, was_established_by<Culprit>,
+                              to_mend<move<Pass>, before<Culprit>>>();
+    } else {
+      return forbidden_fact<pass<Pass>, forbids<Forbidden>, is_true_of_the_module, to_mend<leave_out<Pass>>>();
+    }
+  } else {
+    using Needed = at<F.fact, needs_of<Pass>>;
+    if constexpr (F.fault == Fault::missing) {
+      return missing_fact<pass<Pass>, needs<Needed>, is_not_true_of_the_module,
+                          typename MendMissing<Needed, Pass>::type>();
+    } else {
+      using Culprit = at<F.culprit, Passes>;
+      if constexpr (F.fault == Fault::established_later) {
+        return wrong_pass_order<pass<Pass>, needs<Needed>, is_established_later_by<Culprit>,
+                                to_mend<move<Culprit>, before<Pass>>>();
+      } else if constexpr (contract_of<Culprit>.keeping == Keeping::undeclared) {
+        return wrong_pass_order<pass<Pass>, needs<Needed>, was_lost_by<Culprit>,
+                                to_mend<declare_keeps<Needed>, in<Culprit>>>();
+      } else {
+        return wrong_pass_order<pass<Pass>, needs<Needed>, was_lost_by<Culprit>,
+                                to_mend<move<Pass>, before<Culprit>>>();
+      }
+    }
+  }
+}
+
+/// The first of `P` that is no pass, as a verdict.
+template <class... P>
+[[nodiscard]] consteval auto judge_passes() {
+  constexpr std::size_t bad = [] {
+    const std::array<bool, sizeof...(P)> ok{FXPass<P>...};
+    std::size_t i = 0;
+    while (i < ok.size() && ok[i]) ++i;
+    return i;
+  }();
+  if constexpr (bad == sizeof...(P)) {
+    return in_order();
+  } else {
+    return judge_pass<at<bad, types<P...>>>();
+  }
+}
+
+template <class... P>
+[[nodiscard]] consteval auto judge_order() {
+  using Passes = decltype(judge_passes<P...>());
+  if constexpr (!Passes::ok) {
+    return Passes();
+  } else {
+    return word_finding<find_fault(contracts_of<P...>, Meeting()), P...>();
+  }
+}
+template <class Facts, class... P>
+[[nodiscard]] consteval auto judge_meeting() {
+  using Passes = decltype(judge_passes<P...>());
+  if constexpr (!Passes::ok) {
+    return Passes();
+  } else {
+    return word_finding<find_fault(contracts_of<P...>, Meeting{true, fact_infos<Facts>}), P...>();
+  }
+}
+
+}  // namespace detail
+
+/// The verdict on passes in this order, whatever module they meet.
+template <class... P>
+using order_verdict = decltype(detail::judge_order<P...>());
+/// The verdict on passes in this order that meet a module of which `Facts`, a `facts<...>`, are true.
+template <class Facts, class... P>
+using meeting_verdict = decltype(detail::judge_meeting<Facts, P...>());
+
+}  // namespace fxpass

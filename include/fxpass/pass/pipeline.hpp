@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/pass/module.hpp>
+#include <fxpass/pass/observer.hpp>
+#include <fxpass/pass/order.hpp>
+#include <fxpass/pass/runner.hpp>
+
+#include <boost/hana/tuple.hpp>
+#include <boost/hana/unpack.hpp>
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+/// @file
+/// `pipeline(a, b, ...)`: passes in an order that the compiler has checked.
+///
+///     constexpr auto passes = pipeline(DeviceRewriterPass{}, AliasingOutputRewritePass{}, InPlaceToOutOfPlacePass{});
+///     Expected<Module<OnTargetDevice, MutationsSurfaced, OutOfPlace>> done = passes(Module<>(graph));
+///
+/// Putting passes together errs where a later pass establishes what an earlier one needs, where a pass loses it in
+/// between, or where a pass forbids what an earlier one established. A need that no pass touches becomes the pipeline's
+/// own, and errs when the pipeline meets a module without it.
+
+namespace fxpass {
+
+template <class... P>
+class Pipeline;
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_pipeline = false;
+template <class... P>
+inline constexpr bool is_pipeline<Pipeline<P...>> = true;
+
+/// A pipeline stands for its passes.
+template <class T>
+struct PassesIn {
+  using type = types<T>;
+};
+template <class... P>
+struct PassesIn<Pipeline<P...>> {
+  using type = types<P...>;
+};
+template <class... T>
+using flat = join<types, typename PassesIn<T>::type...>;
+
+/// Passes [0, At) of `Old`, then those of `New`, then [At + Removed, ...) of `Old`.
+template <std::size_t At, std::size_t Removed, class Old, class New>
+struct Splice {
+  static constexpr std::size_t count = size_of<Old> - Removed + size_of<New>;
+  static constexpr std::array<Place, count> table = [] {
+    std::array<Place, count> result{};
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < At; ++i) result[next++] = {0, i};
+    for (std::size_t i = 0; i < size_of<New>; ++i) result[next++] = {1, i};
+    for (std::size_t i = At + Removed; i < size_of<Old>; ++i) result[next++] = {0, i};
+    return result;
+  }();
+  template <std::size_t... I>
+  static auto splice(std::index_sequence<I...>) -> types<at<table[I].element, at<table[I].list, types<Old, New>>>...>;
+  using type = decltype(splice(std::make_index_sequence<count>()));
+};
+
+/// Where `Q` is among `P`, or their number.
+template <class Q, class... P>
+[[nodiscard]] consteval auto position_of() -> std::size_t {
+  const std::array<bool, sizeof...(P)> same{std::same_as<Q, P>...};
+  std::size_t i = 0;
+  while (i < same.size() && !same[i]) ++i;
+  return i;
+}
+
+template <class List>
+struct VerdictOnList;
+template <class... P>
+struct VerdictOnList<types<P...>> {
+  using type = order_verdict<P...>;
+};
+
+/// The verdict on a pipeline of `P` in which `Removed` passes from `Offset` behind `Q` on are replaced by those in `New`.
+template <class Q, std::size_t Offset, std::size_t Removed, class New, class... P>
+[[nodiscard]] consteval auto judge_splice() {
+  constexpr std::size_t position = position_of<Q, P...>();
+  if constexpr (position == sizeof...(P)) {
+    return no_such_pass<pass<Q>, in<Pipeline<P...>>>();
+  } else {
+    using Spliced = typename Splice<position + Offset, Removed, types<P...>, New>::type;
+    return typename VerdictOnList<Spliced>::type();
+  }
+}
+
+/// Makes pipelines without a word on the order of their passes: who calls has asked for the verdict.
+class PipelineMaker {
+ public:
+  /// Out of passes and pipelines.
+  template <class... T>
+  [[nodiscard]] static constexpr auto make(const T&... parts) {
+    using Table = Join<types, typename PassesIn<T>::type...>;
+    return gather<Table>(typename Table::type(), members_of<T...>(parts...));
+  }
+  template <std::size_t At, std::size_t Removed, class... Old, class... New>
+  [[nodiscard]] static constexpr auto splice(const Pipeline<Old...>& old, const Pipeline<New...>& added) {
+    using Table = Splice<At, Removed, types<Old...>, types<New...>>;
+    return gather<Table>(typename Table::type(), members_of<Pipeline<Old...>, Pipeline<New...>>(old, added));
+  }
+  template <std::size_t I, class... P>
+  [[nodiscard]] static constexpr auto element(const Pipeline<P...>& pipeline) -> const auto& {
+    return member<I>(pipeline.passes_);
+  }
+  template <std::size_t I, class P>
+  [[nodiscard]] static constexpr auto element(const P& pass) -> const P& {
+    return pass;
+  }
+
+ private:
+  template <class Table, class... P, class Parts>
+  static constexpr auto gather(types<P...>, const Parts& parts) -> Pipeline<P...> {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return Pipeline<P...>(element<Table::table[I].element>(member<Table::table[I].list>(parts))...);
+    }(std::index_sequence_for<P...>());
+  }
+};
+
+/// Whether `a | b` is ours to define.
+template <class A, class B>
+concept Composable = is_pipeline<A> || is_pipeline<B> || FXPass<A> || FXPass<B> || std::same_as<A, Rejected>;
+
+}  // namespace detail
+
+/// Passes in order. Regular if they are; made by `pipeline(...)`, by `|`, and by the members that return a pipeline.
+/// Pipelines in a pipeline stand for their passes.
+template <class... P>
+class Pipeline {
+ public:
+  static constexpr std::string_view name = "pipeline";
+
+  constexpr Pipeline() = default;
+  constexpr explicit Pipeline(P... passes)
+    requires(sizeof...(P) > 0)
+      : passes_(std::move(passes)...) {}
+
+  /// The pipeline with `added`, a pass or a pipeline, behind its last pass.
+  template <class Q>
+  [[nodiscard]] constexpr auto add_pass(Q added) const {
+    using Verdict = typename detail::VerdictOnList<detail::flat<Pipeline, Q>>::type;
+    if constexpr (!Verdict::ok) {
+      static_cast<void>(sizeof(check<Verdict>));
+      return Rejected();
+    } else {
+      return detail::PipelineMaker::make(*this, added);
+    }
+  }
+  /// The pipeline with `added` directly before pass `Where`.
+  template <class Where, class Q>
+  [[nodiscard]] constexpr auto insert_before(Q added) const {
+    using Verdict = decltype(detail::judge_splice<Where, 0, 0, detail::flat<Q>, P...>());
+    if constexpr (!Verdict::ok) {
+      static_cast<void>(sizeof(check<Verdict>));
+      return Rejected();
+    } else {
+      return splice<Where, 0, 0>(added);
+    }
+  }
+  /// The pipeline with `added` directly behind pass `Where`.
+  template <class Where, class Q>
+  [[nodiscard]] constexpr auto insert_after(Q added) const {
+    using Verdict = decltype(detail::judge_splice<Where, 1, 0, detail::flat<Q>, P...>());
+    if constexpr (!Verdict::ok) {
+      static_cast<void>(sizeof(check<Verdict>));
+      return Rejected();
+    } else {
+      return splice<Where, 1, 0>(added);
+    }
+  }
+  /// The pipeline with `by` in place of pass `Old`: another pass, or the same with other options.
+  template <class Old, class Q>
+  [[nodiscard]] constexpr auto replace(Q by) const {
+    using Verdict = decltype(detail::judge_splice<Old, 0, 1, detail::flat<Q>, P...>());
+    if constexpr (!Verdict::ok) {
+      static_cast<void>(sizeof(check<Verdict>));
+      return Rejected();
+    } else {
+      return splice<Old, 0, 1>(by);
+    }
+  }
+  /// The pipeline without pass `Old`.
+  template <class Old>
+  [[nodiscard]] constexpr auto without() const {
+    using Verdict = decltype(detail::judge_splice<Old, 0, 1, detail::types<>, P...>());
+    if constexpr (!Verdict::ok) {
+      static_cast<void>(sizeof(check<Verdict>));
+      return Rejected();
+    } else {
+      return splice<Old, 0, 1>(Pipeline<>());
+    }
+  }
+
+  /// Runs the passes: a module with the facts that are then true, or the errors of the first pass that failed, which
+  /// name it. Neighbouring forward passes share a traversal.
+  template <AnyModule M>
+  [[nodiscard]] constexpr auto operator()(M module) const {
+    using Verdict = meeting_verdict<typename M::facts, P...>;
+    if constexpr (!Verdict::ok) {
+      static_cast<void>(sizeof(check<Verdict>));
+      return Rejected();
+    } else {
+      Context context;
+      return detail::PipelineRunner<M, P...>(passes_, std::move(module), context).run();
+    }
+  }
+  /// The same.
+  template <AnyModule M>
+  [[nodiscard]] constexpr auto run_passes(M module) const {
+    using Verdict = meeting_verdict<typename M::facts, P...>;
+    if constexpr (!Verdict::ok) {
+      static_cast<void>(sizeof(check<Verdict>));
+      return Rejected();
+    } else {
+      Context context;
+      return detail::PipelineRunner<M, P...>(passes_, std::move(module), context).run();
+    }
+  }
+  /// The same; warnings go to `context`, and `observers` see each step.
+  template <AnyModule M, PassObserver... O>
+  [[nodiscard]] constexpr auto run_passes(M module, Context& context, O&&... observers) const {
+    using Verdict = meeting_verdict<typename M::facts, P...>;
+    if constexpr (!Verdict::ok) {
+      static_cast<void>(sizeof(check<Verdict>));
+      return Rejected();
+    } else if constexpr (sizeof...(O) == 0) {
+      return detail::PipelineRunner<M, P...>(passes_, std::move(module), context).run();
+    } else {
+      return detail::PipelineRunner<M, P...>(passes_, std::move(module), context).run_observed(observers...);
+    }
+  }
+
+  /// The passes as a Hana sequence.
+  [[nodiscard]] constexpr auto passes() const -> boost::hana::tuple<P...> {
+    return [this]<std::size_t... I>(std::index_sequence<I...>) {
+      return boost::hana::tuple<P...>(detail::member<I>(passes_)...);
+    }(std::index_sequence_for<P...>());
+  }
+  /// The pass of type `Q`.
+  template <class Q>
+  [[nodiscard]] constexpr auto get() const -> decltype(auto) {
+    constexpr std::size_t position = detail::position_of<Q, P...>();
+    if constexpr (position == sizeof...(P)) {
+      static_cast<void>(sizeof(check<no_such_pass<pass<Q>, in<Pipeline>>>));
+      return Rejected();
+    } else {
+      return (detail::member<position>(passes_));
+    }
+  }
+
+ private:
+  friend detail::PipelineMaker;
+
+  template <class Where, std::size_t Offset, std::size_t Removed, class Q>
+  constexpr auto splice(const Q& added) const {
+    return detail::PipelineMaker::splice<detail::position_of<Where, P...>() + Offset, Removed>(
+        *this, detail::PipelineMaker::make(added));
+  }
+
+  [[no_unique_address]] detail::members_of<P...> passes_;
+};
+
+/// An empty pipeline to add passes to: `FXPassManager{}.add_pass(A{}).add_pass(B{})`.
+using FXPassManager = Pipeline<>;
+
+/// Passes, and pipelines, in this order.
+template <class... T>
+[[nodiscard]] constexpr auto pipeline(T... parts) {
+  using Verdict = typename detail::VerdictOnList<detail::flat<T...>>::type;
+  if constexpr ((std::same_as<T, Rejected> || ...)) {
+    return Rejected();
+  } else if constexpr (!Verdict::ok) {
+    static_cast<void>(sizeof(check<Verdict>));
+    return Rejected();
+  } else {
+    return detail::PipelineMaker::make(parts...);
+  }
+}
+
+/// `pipeline(a, b)`. Found for passes of fxpass and for pipelines; two passes of yours need `pipeline`.
+template <class A, class B>
+  requires detail::Composable<A, B>
+[[nodiscard]] constexpr auto operator|(A a, B b) {
+  using Verdict = typename detail::VerdictOnList<detail::flat<A, B>>::type;
+  if constexpr (std::same_as<A, Rejected> || std::same_as<B, Rejected>) {
+    return Rejected();
+  } else if constexpr (!Verdict::ok) {
+    static_cast<void>(sizeof(check<Verdict>));
+    return Rejected();
+  } else {
+    return detail::PipelineMaker::make(a, b);
+  }
+}
+
+namespace detail {
+struct TypesOf {
+  template <class... T>
+  constexpr auto operator()(const T&...) const -> types<T...> {
+    return {};
+  }
+};
+struct MakePipeline {
+  template <class... T>
+  constexpr auto operator()(const T&... parts) const {
+    return PipelineMaker::make(parts...);
+  }
+};
+template <class List>
+struct Flatten;
+template <class... T>
+struct Flatten<types<T...>> {
+  using type = flat<T...>;
+};
+}  // namespace detail
+
+/// The passes of a Hana sequence, in its order: `pipeline_from(hana::make_tuple(a, b))`.
+template <class Sequence>
+[[nodiscard]] constexpr auto pipeline_from(const Sequence& sequence) {
+  using Parts = decltype(boost::hana::unpack(sequence, detail::TypesOf()));
+  using Verdict = typename detail::VerdictOnList<typename detail::Flatten<Parts>::type>::type;
+  if constexpr (!Verdict::ok) {
+    static_cast<void>(sizeof(check<Verdict>));
+    return Rejected();
+  } else {
+    return boost::hana::unpack(sequence, detail::MakePipeline());
+  }
+}
+
+}  // namespace fxpass

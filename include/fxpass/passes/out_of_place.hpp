@@ -142,7 +142,8 @@ class OutOfPlaceRewriter {
   }
   constexpr auto emit(Sweep& sweep, std::string_view target, std::initializer_list<Argument> arguments, DType type,
                       const Pool<std::int64_t>& shape, std::uint32_t view, bool is_final) -> NodeId {
-    const Text name = is_final ? values_.modified_name(view) : Text();
+    Text name;
+    if (is_final) name = values_.modified_name(view);
     return values_.emit(sweep.id(), target, arguments, type, shape.view(), view, name);
   }
   constexpr auto cast(Sweep& sweep, NodeId value, DType to, const Pool<std::int64_t>& shape, std::uint32_t view,

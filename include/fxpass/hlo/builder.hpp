@@ -92,6 +92,39 @@ struct NewAttribute {
     }
   }
 };
+
+/// Cuts the fraction; what is too large becomes the nearest integer of the type, NaN 0.
+[[nodiscard]] constexpr auto integer_bits(double value, DType dtype) -> std::uint64_t {
+  const int width = static_cast<int>(byte_size(dtype)) * 8;
+  const bool is_signed = dtype_info(dtype).is_signed;
+  const double limit = static_cast<double>(std::uint64_t{1} << (width - 1)) * (is_signed ? 1.0 : 2.0);
+  const std::uint64_t highest = ~std::uint64_t{0} >> (64 - width + (is_signed ? 1 : 0));
+  if (value != value) return 0;
+  if (value >= limit) return highest;
+  if (value <= (is_signed ? -limit : 0.0)) return is_signed ? ~highest : 0;
+  return value < 0 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value)) : static_cast<std::uint64_t>(value);
+}
+
+/// Appends the bytes of one element; a number that the type does not hold as XLA's convert makes it.
+template <class T>
+constexpr void append_element(Pool<char>& bytes, DType dtype, T value) {
+  std::uint64_t bits = 0;
+  if (is_complex(dtype)) {
+    append_element(bytes, fxpass::detail::real_part(dtype), value);
+    append_element(bytes, fxpass::detail::real_part(dtype), T{0});
+    return;
+  }
+  if (dtype == DType::boolean)
+    bits = value != T{0} ? 1 : 0;
+  else if (is_floating(dtype))
+    bits = float_bits(static_cast<double>(value), dtype);
+  else if constexpr (std::integral<T>)
+    bits = static_cast<std::uint64_t>(value);
+  else
+    bits = integer_bits(static_cast<double>(value), dtype);
+  for (std::int64_t n = 0; n < byte_size(dtype); ++n)
+    bytes.push_back(static_cast<char>(static_cast<std::uint8_t>(bits >> (8 * n))));
+}
 }  // namespace detail
 
 /// Makes a module in program order.
@@ -242,19 +275,19 @@ class Builder {
     return constant(dtype, Dims{}, std::span<const T>(&value, 1));
   }
   /// An array of `values`, row-major.
-  template <class T>
+  template <class T, std::size_t N>
     requires std::integral<T> || std::floating_point<T>
-  constexpr auto constant(DType dtype, const Dims& dims, std::span<const T> values) -> Value {
+  constexpr auto constant(DType dtype, const Dims& dims, std::span<T, N> values) -> Value {
     Pool<char> bytes;
     bytes.reserve(static_cast<std::uint32_t>(values.size()) * static_cast<std::uint32_t>(byte_size(dtype)));
-    for (const T value : values) append_element(bytes, dtype, value);
+    for (const std::remove_const_t<T> value : values) detail::append_element(bytes, dtype, value);
     return constant_bytes(dtype, dims, std::string_view(bytes.data(), bytes.size()));
   }
   constexpr auto constant_complex(DType dtype, double real, double imaginary) -> Value {
     if (!is_complex(dtype)) return fail(Diagnostic::error(DiagnosticCode::invalid_hlo, "constant: is not complex"));
     Pool<char> bytes;
-    append_element(bytes, fxpass::detail::real_part(dtype), real);
-    append_element(bytes, fxpass::detail::real_part(dtype), imaginary);
+    detail::append_element(bytes, fxpass::detail::real_part(dtype), real);
+    detail::append_element(bytes, fxpass::detail::real_part(dtype), imaginary);
     return constant_bytes(dtype, {}, std::string_view(bytes.data(), bytes.size()));
   }
   /// An array by the bytes of its elements: little-endian, row-major, a PRED a byte 0 or 1.
@@ -847,36 +880,6 @@ class Builder {
     return module_.chars.append(std::span<const char>(text.data(), text.size()));
   }
 
-  template <class T>
-  static constexpr void append_element(Pool<char>& bytes, DType dtype, T value) {
-    std::uint64_t bits = 0;
-    if (is_complex(dtype)) {
-      append_element(bytes, fxpass::detail::real_part(dtype), value);
-      append_element(bytes, fxpass::detail::real_part(dtype), T{0});
-      return;
-    }
-    if (dtype == DType::boolean)
-      bits = value != T{0} ? 1 : 0;
-    else if (is_floating(dtype))
-      bits = float_bits(static_cast<double>(value), dtype);
-    else if constexpr (std::integral<T>)
-      bits = static_cast<std::uint64_t>(value);
-    else
-      bits = integer_bits(static_cast<double>(value), dtype);
-    for (std::int64_t n = 0; n < byte_size(dtype); ++n)
-      bytes.push_back(static_cast<char>(static_cast<std::uint8_t>(bits >> (8 * n))));
-  }
-  /// Cuts the fraction; what is too large becomes the nearest integer of the type, NaN 0.
-  [[nodiscard]] static constexpr auto integer_bits(double value, DType dtype) -> std::uint64_t {
-    const int width = static_cast<int>(byte_size(dtype)) * 8;
-    const bool is_signed = dtype_info(dtype).is_signed;
-    const double limit = static_cast<double>(std::uint64_t{1} << (width - 1)) * (is_signed ? 1.0 : 2.0);
-    const std::uint64_t highest = ~std::uint64_t{0} >> (64 - width + (is_signed ? 1 : 0));
-    if (value != value) return 0;
-    if (value >= limit) return highest;
-    if (value <= (is_signed ? -limit : 0.0)) return is_signed ? ~highest : 0;
-    return value < 0 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value)) : static_cast<std::uint64_t>(value);
-  }
   constexpr auto extreme(DType dtype, bool lowest) -> Value {
     if (is_complex(dtype)) return fail(Diagnostic::error(DiagnosticCode::invalid_hlo, "complex numbers have no order"));
     if (dtype == DType::boolean) return constant(dtype, !lowest);

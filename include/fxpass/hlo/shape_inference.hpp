@@ -73,7 +73,10 @@ class ShapeInference {
       case Opcode::collective_broadcast:
         if (Status groups = check_groups(true); !groups) return std::move(groups).error();
         return operand(0);
-      default: return info_.category == Category::unary ? unary() : binary();
+      default:
+        // Not by ?: with two prvalues: g++ 12 destroys the result of a call that it evaluates in a constant expression.
+        if (info_.category == Category::unary) return unary();
+        return binary();
     }
   }
 

@@ -21,8 +21,8 @@ UPSTREAM = {
     "pass": {"support", "ops", "graph"},
     "passes": {"support", "ops", "graph", "pass"},
     "hlo": {"support"},
-    "lower": {"support", "ops", "graph", "pass", "hlo"},
-    "neuron": {"support", "ops", "graph", "pass", "hlo", "lower"},
+    "lower": {"support", "ops", "graph", "pass", "passes", "hlo"},
+    "neuron": {"support", "ops", "graph", "pass", "passes", "hlo", "lower"},
     "emit": {"support", "ops", "graph", "pass", "hlo"},
     "read": {"support", "ops", "graph", "pass"},
 }

@@ -131,7 +131,7 @@ struct LowerBroadcast {
     is_source.resize(static_cast<std::uint32_t>(ranks.size()), 0);
     for (std::size_t at = 0; at < ranks.size(); at += static_cast<std::size_t>(who->group_size))
       is_source[static_cast<std::uint32_t>(ranks[at + static_cast<std::size_t>(source)])] = 1;
-    const hlo::Value table = b.template constant<std::int64_t>(
+    const hlo::Value table = b.constant(
         DType::boolean, hlo::Dims{static_cast<std::int64_t>(ranks.size())}, is_source.view());
     const hlo::Value rank = b.replica_id();
     const hlo::Value mine = b.reshape(b.dynamic_slice(table, std::span<const hlo::Value>(&rank, 1), {1}), {});

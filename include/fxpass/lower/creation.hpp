@@ -12,7 +12,7 @@
 namespace fxpass {
 
 /// A number that the operator's name says.
-template <int Value, detail::FixedName... Names>
+template <int Value, TextConstant... Names>
 struct LowerConstant {
   static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -21,7 +21,7 @@ struct LowerConstant {
 };
 
 /// A number that the call gives.
-template <detail::FixedName Parameter, detail::FixedName... Names>
+template <TextConstant Parameter, TextConstant... Names>
 struct LowerFilled {
   static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -55,7 +55,7 @@ struct LowerArange {
   static constexpr auto table(auto& c, const hlo::Shape& result, double start, double step) -> hlo::Value {
     Pool<double> values;
     for (std::int64_t i = 0; i < result.element_count(); ++i) values.push_back(start + step * static_cast<double>(i));
-    return c.builder().template constant<double>(result.dtype, result.dims, values.view());
+    return c.builder().constant(result.dtype, result.dims, values.view());
   }
 };
 

@@ -15,7 +15,7 @@ namespace fxpass {
 // One operand ----------------------------------------------------------------------------------------------------------
 
 /// A function of real numbers that is one operation of HLO.
-template <detail::FixedName Name, hlo::Opcode Code>
+template <TextConstant Name, hlo::Opcode Code>
 struct LowerFunction1 {
   static constexpr std::string_view op = Name.view();
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -24,7 +24,7 @@ struct LowerFunction1 {
 };
 
 /// Rounding to integers: integers already are.
-template <detail::FixedName Name, hlo::Opcode Code>
+template <TextConstant Name, hlo::Opcode Code>
 struct LowerRounding {
   static constexpr std::string_view op = Name.view();
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -91,7 +91,7 @@ struct LowerSquare {
 };
 
 /// log2 and log10: divided by the logarithm of the base, so that powers of it come out whole.
-template <detail::FixedName Name, int Base>
+template <TextConstant Name, int Base>
 struct LowerLogOfBase {
   static constexpr std::string_view op = Name.view();
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -153,7 +153,7 @@ struct LowerIsFinite {
 // Two operands ---------------------------------------------------------------------------------------------------------
 
 /// Two operands in their common dtype, and one operation of HLO.
-template <detail::FixedName Name, hlo::Opcode Code, Meeting How = Meeting::common>
+template <TextConstant Name, hlo::Opcode Code, Meeting How = Meeting::common>
 struct LowerBinary {
   static constexpr std::string_view op = Name.view();
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -302,7 +302,7 @@ struct LowerPow {
   }
 };
 
-template <detail::FixedName Name, hlo::Direction How>
+template <TextConstant Name, hlo::Direction How>
 struct LowerCompare {
   static constexpr std::string_view op = Name.view();
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -311,7 +311,7 @@ struct LowerCompare {
   }
 };
 
-template <detail::FixedName Name, hlo::Opcode Code>
+template <TextConstant Name, hlo::Opcode Code>
 struct LowerLogical {
   static constexpr std::string_view op = Name.view();
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -396,7 +396,7 @@ struct LowerClamp {
   }
 };
 
-template <detail::FixedName Name, detail::FixedName Bound, hlo::Opcode Code>
+template <TextConstant Name, TextConstant Bound, hlo::Opcode Code>
 struct LowerClampOneSide {
   static constexpr std::string_view op = Name.view();
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -406,7 +406,7 @@ struct LowerClampOneSide {
 };
 
 /// self + value * tensor1 * tensor2, or tensor1 / tensor2.
-template <detail::FixedName Name, hlo::Opcode Code>
+template <TextConstant Name, hlo::Opcode Code>
 struct LowerAddCombined {
   static constexpr std::string_view op = Name.view();
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -433,7 +433,7 @@ struct LowerLerp {
 // Conversion -----------------------------------------------------------------------------------------------------------
 
 /// The elements in the result's dtype; devices, layouts and memory formats are no matter of HLO.
-struct LowerTo {
+struct LowerConversion {
   static constexpr std::array<std::string_view, 3> op{"aten.to", "aten._to_copy", "aten.type_as"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     return c.to_result(call, c.tensor(call, "self"));
@@ -480,6 +480,6 @@ using ElementwiseLowerings = lowerings<
     LowerClampOneSide<"aten.clamp_min", "min", hlo::Opcode::maximum>,
     LowerClampOneSide<"aten.clamp_max", "max", hlo::Opcode::minimum>,
     LowerAddCombined<"aten.addcmul", hlo::Opcode::multiply>, LowerAddCombined<"aten.addcdiv", hlo::Opcode::divide>,
-    LowerLerp, LowerTo, LowerCopy>;
+    LowerLerp, LowerConversion, LowerCopy>;
 
 }  // namespace fxpass

@@ -539,7 +539,7 @@ struct LowerGetItem {
         }
         numbers.push_back(item.integer());
       }
-      take_tensor(c_.builder().template constant<std::int64_t>(
+      take_tensor(c_.builder().constant(
           DType::i64, hlo::Dims{static_cast<std::int64_t>(numbers.size())}, numbers.view()));
     }
 

@@ -66,7 +66,7 @@ struct LowerMatmul {
   }
 };
 
-template <detail::FixedName Name, detail::FixedName Right>
+template <TextConstant Name, TextConstant Right>
 struct LowerProduct {
   static constexpr std::string_view op = Name.view();
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -74,7 +74,7 @@ struct LowerProduct {
   }
 };
 
-template <detail::FixedName Name, detail::FixedName Left, detail::FixedName Right>
+template <TextConstant Name, TextConstant Left, TextConstant Right>
 struct LowerAddProduct {
   static constexpr std::string_view op = Name.view();
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {

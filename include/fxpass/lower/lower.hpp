@@ -5,6 +5,8 @@
 #include <fxpass/lower/lowering.hpp>
 #include <fxpass/lower/signature.hpp>
 #include <fxpass/lower/target.hpp>
+#include <fxpass/pass/module.hpp>
+#include <fxpass/passes/facts.hpp>
 
 #include <array>
 #include <cstdint>
@@ -235,11 +237,54 @@ constexpr auto check_legality(const hlo::Module& module, const Target& target) -
 /// Lowers a graph whatever is known of it. Callers that hold a `Module` use `lower(target)`, which sees to it that the
 /// passes have run.
 template <LoweringTarget Target>
-constexpr auto lower_graph(const Graph& graph, const Target& target, LoweringTable table) -> Expected<LoweredModule> {
+constexpr auto lower_graph(const Graph& graph, const Target& target, LoweringTable table = default_lowerings.table())
+    -> Expected<LoweredModule> {
   Expected<LoweredModule> lowered = detail::GraphLowering(graph, table).run();
   if (!lowered) return lowered;
   if (Status legal = detail::check_legality(lowered->module, target); !legal) return std::move(legal).error();
   return lowered;
+}
+
+/// What lowering needs to be true of a module.
+using LoweringNeeds = facts<OnTargetDevice, MutationsSurfaced, OutOfPlace, KernelsConfigured, ReplicaGroupsResolved>;
+
+/// Lowers modules to a target; made by `lower`.
+template <LoweringTarget Target>
+class LowerTo {
+ public:
+  constexpr LowerTo(const Target& target, LoweringTable table) : target_(target), table_(table) {}
+
+  /// `Expected<LoweredModule>`. A module of which a needed fact is not known to be true does not compile.
+  template <AnyModule M>
+  constexpr auto operator()(const M& module) const {
+    using Verdict = require_facts<LoweringNeeds, typename M::facts, LowerTo>;
+    static_assert(sizeof(check<Verdict>) != 0);
+    if constexpr (Verdict::ok)
+      return lower_graph(module.graph(), target_, table_);
+    else
+      return Rejected();
+  }
+
+ private:
+  Target target_;
+  LoweringTable table_;
+};
+
+/// A function from modules to HLO for `target`, by the lowerings of `list`:
+///
+///     program.and_then(get_default_pass_manager()).and_then(lower(neuron::trn2))
+template <LoweringTarget Target, class... L>
+[[nodiscard]] constexpr auto lower(const Target& target, lowerings<L...> list) {
+  using Verdict = lowering_verdict<lowerings<L...>>;
+  static_assert(sizeof(check<Verdict>) != 0);
+  if constexpr (Verdict::ok)
+    return LowerTo<Target>(target, list.table());
+  else
+    return Rejected();
+}
+template <LoweringTarget Target>
+[[nodiscard]] constexpr auto lower(const Target& target) {
+  return LowerTo<Target>(target, default_lowerings.table());
 }
 
 }  // namespace fxpass

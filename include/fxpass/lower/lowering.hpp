@@ -4,6 +4,7 @@
 #include <fxpass/lower/context.hpp>
 #include <fxpass/pass/type_list.hpp>
 #include <fxpass/pass/verdict.hpp>
+#include <fxpass/support/text_constant.hpp>
 
 #include <algorithm>
 #include <array>
@@ -55,16 +56,6 @@ constexpr void run_lowering(LoweringContext& c, const Call& call) {
     c.set_values(call.id(), L::lower(c, call).view());
   }
 }
-
-/// Text as a template argument.
-template <std::size_t N>
-struct FixedName {
-  char chars[N]{};
-  constexpr FixedName(const char (&text)[N]) {  // NOLINT(google-explicit-constructor): written as a literal
-    for (std::size_t i = 0; i < N; ++i) chars[i] = text[i];
-  }
-  [[nodiscard]] constexpr auto view() const -> std::string_view { return {chars, N - 1}; }
-};
 
 /// A lowering that replaces those of the same operators before it in the list.
 template <class L>
@@ -233,7 +224,7 @@ using lowering_verdict = typename detail::LoweringVerdict<List>::type;
 template <class... L, class... M>
 [[nodiscard]] constexpr auto operator+(lowerings<L...>, lowerings<M...>) {
   using Verdict = lowering_verdict<lowerings<L..., M...>>;
-  static_cast<void>(sizeof(check<Verdict>));
+  static_assert(sizeof(check<Verdict>) != 0);
   if constexpr (Verdict::ok)
     return lowerings<L..., M...>{};
   else

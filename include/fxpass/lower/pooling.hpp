@@ -55,7 +55,7 @@ constexpr auto pooling_window(auto& c, const Call& call, hlo::Value x, const hlo
 
 /// The highest value of each window, with its place in the tensor's spatial dimensions, row by row, as second result
 /// of the forms that have it.
-template <std::size_t Spatial, detail::FixedName... Names>
+template <std::size_t Spatial, TextConstant... Names>
 struct LowerMaxPool {
   static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
@@ -128,7 +128,7 @@ struct LowerMaxPool {
   }
 };
 
-template <std::size_t Spatial, detail::FixedName Name>
+template <std::size_t Spatial, TextConstant Name>
 struct LowerAvgPool {
   static constexpr std::string_view op = Name.view();
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -168,7 +168,7 @@ struct LowerAvgPool {
 };
 
 /// Each dimension divided into as many parts as the result has places; their mean.
-template <std::size_t Spatial, detail::FixedName... Names>
+template <std::size_t Spatial, TextConstant... Names>
 struct LowerAdaptiveAvgPool {
   static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -200,7 +200,7 @@ struct LowerAdaptiveAvgPool {
       for (std::int64_t i = first; i < last; ++i)
         weights[static_cast<std::uint32_t>(i * parts + part)] = 1.0 / static_cast<double>(last - first);
     }
-    const hlo::Value matrix = b.template constant<double>(b.dtype(x), {size, parts}, weights.view());
+    const hlo::Value matrix = b.constant(b.dtype(x), {size, parts}, weights.view());
     const hlo::Value y = b.dot_general(x, matrix, {{static_cast<std::int64_t>(d)}, {0}, {}, {}}, b.dtype(x));
     // The product puts the new dimension last.
     hlo::Dims order;

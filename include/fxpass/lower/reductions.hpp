@@ -89,7 +89,7 @@ struct LowerProd {
   }
 };
 
-template <detail::FixedName Name, hlo::Opcode Code>
+template <TextConstant Name, hlo::Opcode Code>
 struct LowerExtremes {
   static constexpr std::string_view op = Name.view();
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -99,7 +99,7 @@ struct LowerExtremes {
   }
 };
 
-template <detail::FixedName Name, hlo::Opcode Code>
+template <TextConstant Name, hlo::Opcode Code>
 struct LowerAnyAll {
   static constexpr std::string_view op = Name.view();
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -144,7 +144,7 @@ constexpr auto extreme_along(auto& c, hlo::Value x, std::size_t dim, hlo::Opcode
 }  // namespace detail
 
 /// max and min of the whole tensor, or values and places along a dimension.
-template <detail::FixedName Name, hlo::Opcode Code>
+template <TextConstant Name, hlo::Opcode Code>
 struct LowerMaxMin {
   static constexpr std::string_view op = Name.view();
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
@@ -166,7 +166,7 @@ struct LowerMaxMin {
   }
 };
 
-template <detail::FixedName Name, hlo::Opcode Code>
+template <TextConstant Name, hlo::Opcode Code>
 struct LowerArgMaxMin {
   static constexpr std::string_view op = Name.view();
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -226,7 +226,7 @@ constexpr auto correction_of(auto& c, const Call& call) -> double {
 
 }  // namespace detail
 
-template <detail::FixedName Name, bool IsRoot>
+template <TextConstant Name, bool IsRoot>
 struct LowerVariance {
   static constexpr std::string_view op = Name.view();
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {

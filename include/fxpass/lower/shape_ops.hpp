@@ -440,7 +440,7 @@ struct LowerConstantPad {
 };
 
 /// The lower or upper triangle; the rest is zero.
-template <detail::FixedName Name, hlo::Direction How>
+template <TextConstant Name, hlo::Direction How>
 struct LowerTriangle {
   static constexpr std::string_view op = Name.view();
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {

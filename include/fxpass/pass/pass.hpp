@@ -4,8 +4,8 @@
 #include <fxpass/pass/contract.hpp>
 #include <fxpass/pass/forward.hpp>
 #include <fxpass/pass/verdict.hpp>
+#include <fxpass/support/text_constant.hpp>
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <string_view>
@@ -54,23 +54,15 @@ template <class P>
 concept FXPass = detail::Named<P> && std::copy_constructible<P> &&
                  (detail::RebuildingPass<P> || detail::EditingPass<P> || detail::ArtifactPass<P> || ForwardPass<P>);
 
-/// Text as a template argument.
-template <std::size_t N>
-struct FixedText {
-  char chars[N]{};
-  consteval FixedText(const char (&text)[N]) { std::copy_n(text, N, chars); }  // NOLINT(google-explicit-constructor)
-  [[nodiscard]] constexpr auto view() const -> std::string_view { return {chars, N - 1}; }
-};
-
 /// Pass `P` under another name.
-template <FixedText Name, class P>
+template <TextConstant Name, class P>
 struct NamedPass : P {
   static constexpr std::string_view name = Name.view();
   using named_pass = P;
 };
 
 /// `pass` under another name, so that it can be in a pipeline twice: `named<"aliasing_again">(AliasingOutputRewritePass())`.
-template <FixedText Name, FXPass P>
+template <TextConstant Name, FXPass P>
 [[nodiscard]] constexpr auto named(P pass) -> NamedPass<Name, P> {
   return {std::move(pass)};
 }

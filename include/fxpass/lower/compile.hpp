@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/lower/lower.hpp>
+#include <fxpass/passes/default_pipeline.hpp>
+
+#include <string_view>
+#include <utility>
+
+/// @file
+/// `compile(module, options)`: the default pipeline, then lowering.
+
+namespace fxpass {
+
+/// The registries have to outlive the call.
+struct CompileOptions {
+  bool enable_fx_passes = true;  ///< false: the module has to be in the form that the passes would give it
+  std::string_view target_device = "xla";
+  const KernelRegistry* kernels = nullptr;
+  const ProcessGroups* groups = nullptr;
+};
+
+/// The HLO of a program as it was read. With the passes switched off the facts' checkers decide whether it can be
+/// lowered as it is: no write into an operand, every written input with its new value among the outputs, one device, no
+/// kernel or process group without its configuration.
+template <LoweringTarget Target = XlaTarget, class... L>
+[[nodiscard]] constexpr auto compile(Module<> module, const CompileOptions& options = {}, const Target& target = {},
+                                     lowerings<L...> list = default_lowerings) -> Expected<LoweredModule> {
+  const auto to_hlo = lower(target, list);
+  if (!options.enable_fx_passes)
+    return check_facts<OnTargetDevice, MutationsSurfaced, OutOfPlace, KernelsConfigured, ReplicaGroupsResolved>(
+               std::move(module))
+        .and_then(to_hlo);
+  const auto pipeline = get_default_pass_manager(
+      {.target_device = options.target_device, .kernels = options.kernels, .groups = options.groups});
+  return pipeline(std::move(module)).and_then(to_hlo);
+}
+
+}  // namespace fxpass

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fxpass/config.hpp>
+
+#include <cstddef>
+#include <string_view>
+
+/// @file
+/// Text as a template argument.
+
+namespace fxpass {
+
+/// A literal as a template argument: `named<"again">(pass)`.
+template <std::size_t N>
+struct TextConstant {
+  char chars[N]{};
+
+  consteval TextConstant(const char (&text)[N]) {  // NOLINT(google-explicit-constructor): written as a literal
+    for (std::size_t i = 0; i < N; ++i) chars[i] = text[i];
+  }
+  [[nodiscard]] constexpr auto view() const -> std::string_view { return {chars, N - 1}; }
+};
+
+}  // namespace fxpass

@@ -18,6 +18,7 @@ enum class DiagnosticCode : std::uint8_t {
   invalid_graph,           ///< a rule of graph/verify.hpp is broken
   invalid_hlo,             ///< a rule of hlo/verify.hpp is broken
   file_unreadable,         ///< the file cannot be opened or is cut short
+  file_unwritable,         ///< the file cannot be written
   file_malformed,          ///< the file is not what its format demands
   schema_unsupported,      ///< a schema version that this reader does not know
   unknown_dtype,           ///< a dtype that this version does not know
@@ -41,6 +42,7 @@ enum class DiagnosticCode : std::uint8_t {
     case DiagnosticCode::invalid_graph: return "invalid-graph";
     case DiagnosticCode::invalid_hlo: return "invalid-hlo";
     case DiagnosticCode::file_unreadable: return "file-unreadable";
+    case DiagnosticCode::file_unwritable: return "file-unwritable";
     case DiagnosticCode::file_malformed: return "file-malformed";
     case DiagnosticCode::schema_unsupported: return "schema-unsupported";
     case DiagnosticCode::unknown_dtype: return "unknown-dtype";

@@ -9,7 +9,7 @@
 namespace fxpass::ops {
 
 /// `namespace.base.overload(parameters) -> returns`, in PyTorch's schema notation.
-inline constexpr const char* operator_schemas[1725] = {
+inline constexpr const char* operator_schemas[1728] = {
     "_c10d_functional._wrap_tensor_autograd.default(Tensor input) -> Tensor",
     "_c10d_functional.all_gather_into_tensor.default(Tensor input, int group_size, Any group_name) -> Tensor",
     "_c10d_functional.all_gather_into_tensor_coalesced.default(Tensor[] inputs, int group_size, Any group_name) -> Tensor[]",
@@ -116,6 +116,8 @@ inline constexpr const char* operator_schemas[1725] = {
     "aten._fft_r2c.default(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor",
     "aten._fill_mem_eff_dropout_mask_.default(Tensor(a!) self, float dropout_p, int seed, int offset) -> Tensor(a!)",
     "aten._foobar.default(Tensor self, bool arg1=True, bool arg2=True, *, bool arg3=True) -> Tensor",
+    "aten._fused_rms_norm.default(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)",
+    "aten._fused_rms_norm_backward.default(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor rstd, Tensor? weight, bool[2] output_mask) -> (Tensor, Tensor)",
     "aten._fw_primal.default(Tensor(a) self, int level) -> Tensor(a)",
     "aten._fw_primal_copy.default(Tensor self, int level) -> Tensor",
     "aten._gather_sparse_backward.default(Tensor self, int dim, Tensor index, Tensor grad) -> Tensor",
@@ -1498,6 +1500,7 @@ inline constexpr const char* operator_schemas[1725] = {
     "aten.tile.default(Tensor self, SymInt[] dims) -> Tensor",
     "aten.to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
     "aten.to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+    "aten.to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
     "aten.to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
     "aten.to.prim_Device(Tensor(a) self, Device? device, int? dtype=None, bool non_blocking=False, bool copy=False) -> Tensor(b|a)",
     "aten.to.prim_other(Tensor(a) self, bool non_blocking=False, bool copy=False) -> Tensor(b|a)",

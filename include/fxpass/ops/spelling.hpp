@@ -72,6 +72,15 @@ inline constexpr PythonSpelling python_functions[] = {
     {"torch.nn.functional.embedding", "aten.embedding",
      "Tensor indices, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, "
      "bool scale_grad_by_freq=False, bool sparse=False"},
+    {"torch.nn.functional.max_pool1d", "aten.max_pool1d",
+     "Tensor self, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, int[1] dilation=1, "
+     "bool ceil_mode=False, bool return_indices=False"},
+    {"torch.nn.functional.max_pool2d", "aten.max_pool2d",
+     "Tensor self, int[2] kernel_size, int[2]? stride=None, int[2] padding=0, int[2] dilation=1, "
+     "bool ceil_mode=False, bool return_indices=False"},
+    {"torch.nn.functional.max_pool3d", "aten.max_pool3d",
+     "Tensor self, int[3] kernel_size, int[3]? stride=None, int[3] padding=0, int[3] dilation=1, "
+     "bool ceil_mode=False, bool return_indices=False"},
     {"torch.nn.functional.dropout", "aten.dropout", "Tensor input, float p=0.5, bool train=True, bool inplace=False"},
     {"torch.nn.functional.relu", "aten.relu", "Tensor self, bool inplace=False"},
     {"torch.nn.functional.relu6", "aten.relu6", "Tensor self, bool inplace=False"},

@@ -189,13 +189,14 @@ class AliasAnalyser {
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                       "setitem on something that is no tensor of this graph");
     const std::uint32_t self = analysis_->view_of(arguments[0].node());
-    if (Status refused = check_target(graph, id, self, true); !refused) return refused;
     const IndexedView target = ViewMaker(graph, *analysis_).index(self, arguments[1]);
-    if (target.view == no_view)
+    if (target.view == no_view) {
+      if (Status refused = check_target(graph, id, self, true); !refused) return refused;
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                       analysis_->view(self).has_geometry
                           ? "setitem with an index that fxpass does not carry out, or that is out of range"
                           : "setitem needs the sizes and strides of its target");
+    }
     if (target.writes_nothing) return {};
     return record(graph, id, target.view, 0, !arguments[2].is_node() && !target.has_tensors);
   }

@@ -94,6 +94,12 @@ class ViewMaker {
     if (*inferred == g.sizes) return view;
     auto strides = view_strides(g, inferred->view());
     if (!strides) return std::nullopt;
+    if (is_expansion(view)) {
+      Pool<std::int64_t> kept = *inferred;
+      for (std::uint32_t i = 0; i < kept.size(); ++i)
+        if ((*strides)[i] == 0) kept[i] = 1;
+      if (const auto inner = reshape(analysis_.view(view).parent, kept.view())) return expand(*inner, inferred->view());
+    }
     g.sizes = *inferred;
     g.strides = std::move(*strides);
     ViewStep step;

@@ -56,16 +56,17 @@ template <TextSink Sink, std::integral T>
   requires(!std::same_as<T, bool> && !std::same_as<T, char>)
 constexpr void append_to(Sink& sink, T value) {
   char digits[20];
-  std::uint32_t count = 0;
+  char* const end = digits + 20;
+  char* begin = end;
   auto rest = static_cast<std::uint64_t>(value);
   const bool negative = value < T{0};
   if (negative) rest = std::uint64_t{0} - rest;
   do {
-    digits[19 - count++] = static_cast<char>('0' + rest % 10);
+    *--begin = static_cast<char>('0' + rest % 10);
     rest /= 10;
   } while (rest != 0);
   if (negative) sink.append(std::string_view("-"));
-  sink.append(std::string_view(digits + 20 - count, count));
+  sink.append(std::string_view(begin, static_cast<std::size_t>(end - begin)));
 }
 template <TextSink Sink>
 constexpr void append_to(Sink& sink, std::string_view text) {

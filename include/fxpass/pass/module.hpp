@@ -45,11 +45,11 @@ class ModuleOf {
   template <FactWithArtifact Fact>
   [[nodiscard]] constexpr auto artifact() const -> decltype(auto) {
     using Verdict = require_facts<fxpass::facts<Fact>, facts, artifact_of<Fact>>;
-    if constexpr (!Verdict::ok) {
-      static_cast<void>(sizeof(check<Verdict>));
-      return Rejected();
-    } else {
+    static_assert(sizeof(check<Verdict>) != 0);
+    if constexpr (Verdict::ok) {
       return (static_cast<const detail::ArtifactSlot<Fact>&>(artifacts_).value);
+    } else {
+      return Rejected();
     }
   }
 

@@ -86,6 +86,8 @@ template <class P>
 [[nodiscard]] consteval auto judge_pass() {
   if constexpr (FXPass<P>) {
     return in_order();
+  } else if constexpr (std::same_as<P, Rejected>) {
+    return told_before();
   } else if constexpr (!Named<P>) {
     return not_a_pass<P, has_no_static_name>();
   } else if constexpr (!std::copy_constructible<P>) {

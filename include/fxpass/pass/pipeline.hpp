@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+// First, so that the errors of this header are told with few lines of "included from".
+#include <fxpass/pass/verdict.hpp>
+
 #include <fxpass/pass/module.hpp>
 #include <fxpass/pass/observer.hpp>
 #include <fxpass/pass/order.hpp>
@@ -148,55 +151,55 @@ class Pipeline {
   template <class Q>
   [[nodiscard]] constexpr auto add_pass(Q added) const {
     using Verdict = typename detail::VerdictOnList<detail::flat<Pipeline, Q>>::type;
-    if constexpr (!Verdict::ok) {
-      static_cast<void>(sizeof(check<Verdict>));
-      return Rejected();
-    } else {
+    static_assert(sizeof(check<Verdict>) != 0);
+    if constexpr (Verdict::ok) {
       return detail::PipelineMaker::make(*this, added);
+    } else {
+      return Rejected();
     }
   }
   /// The pipeline with `added` directly before pass `Where`.
   template <class Where, class Q>
   [[nodiscard]] constexpr auto insert_before(Q added) const {
     using Verdict = decltype(detail::judge_splice<Where, 0, 0, detail::flat<Q>, P...>());
-    if constexpr (!Verdict::ok) {
-      static_cast<void>(sizeof(check<Verdict>));
-      return Rejected();
-    } else {
+    static_assert(sizeof(check<Verdict>) != 0);
+    if constexpr (Verdict::ok) {
       return splice<Where, 0, 0>(added);
+    } else {
+      return Rejected();
     }
   }
   /// The pipeline with `added` directly behind pass `Where`.
   template <class Where, class Q>
   [[nodiscard]] constexpr auto insert_after(Q added) const {
     using Verdict = decltype(detail::judge_splice<Where, 1, 0, detail::flat<Q>, P...>());
-    if constexpr (!Verdict::ok) {
-      static_cast<void>(sizeof(check<Verdict>));
-      return Rejected();
-    } else {
+    static_assert(sizeof(check<Verdict>) != 0);
+    if constexpr (Verdict::ok) {
       return splice<Where, 1, 0>(added);
+    } else {
+      return Rejected();
     }
   }
   /// The pipeline with `by` in place of pass `Old`: another pass, or the same with other options.
   template <class Old, class Q>
   [[nodiscard]] constexpr auto replace(Q by) const {
     using Verdict = decltype(detail::judge_splice<Old, 0, 1, detail::flat<Q>, P...>());
-    if constexpr (!Verdict::ok) {
-      static_cast<void>(sizeof(check<Verdict>));
-      return Rejected();
-    } else {
+    static_assert(sizeof(check<Verdict>) != 0);
+    if constexpr (Verdict::ok) {
       return splice<Old, 0, 1>(by);
+    } else {
+      return Rejected();
     }
   }
   /// The pipeline without pass `Old`.
   template <class Old>
   [[nodiscard]] constexpr auto without() const {
     using Verdict = decltype(detail::judge_splice<Old, 0, 1, detail::types<>, P...>());
-    if constexpr (!Verdict::ok) {
-      static_cast<void>(sizeof(check<Verdict>));
-      return Rejected();
-    } else {
+    static_assert(sizeof(check<Verdict>) != 0);
+    if constexpr (Verdict::ok) {
       return splice<Old, 0, 1>(Pipeline<>());
+    } else {
+      return Rejected();
     }
   }
 
@@ -205,32 +208,32 @@ class Pipeline {
   template <AnyModule M>
   [[nodiscard]] constexpr auto operator()(M module) const {
     using Verdict = meeting_verdict<typename M::facts, P...>;
-    if constexpr (!Verdict::ok) {
-      static_cast<void>(sizeof(check<Verdict>));
-      return Rejected();
-    } else {
+    static_assert(sizeof(check<Verdict>) != 0);
+    if constexpr (Verdict::ok) {
       Context context;
       return detail::PipelineRunner<M, P...>(passes_, std::move(module), context).run();
+    } else {
+      return Rejected();
     }
   }
   /// The same.
   template <AnyModule M>
   [[nodiscard]] constexpr auto run_passes(M module) const {
     using Verdict = meeting_verdict<typename M::facts, P...>;
-    if constexpr (!Verdict::ok) {
-      static_cast<void>(sizeof(check<Verdict>));
-      return Rejected();
-    } else {
+    static_assert(sizeof(check<Verdict>) != 0);
+    if constexpr (Verdict::ok) {
       Context context;
       return detail::PipelineRunner<M, P...>(passes_, std::move(module), context).run();
+    } else {
+      return Rejected();
     }
   }
   /// The same; warnings go to `context`, and `observers` see each step.
   template <AnyModule M, PassObserver... O>
   [[nodiscard]] constexpr auto run_passes(M module, Context& context, O&&... observers) const {
     using Verdict = meeting_verdict<typename M::facts, P...>;
+    static_assert(sizeof(check<Verdict>) != 0);
     if constexpr (!Verdict::ok) {
-      static_cast<void>(sizeof(check<Verdict>));
       return Rejected();
     } else if constexpr (sizeof...(O) == 0) {
       return detail::PipelineRunner<M, P...>(passes_, std::move(module), context).run();
@@ -248,12 +251,12 @@ class Pipeline {
   /// The pass of type `Q`.
   template <class Q>
   [[nodiscard]] constexpr auto get() const -> decltype(auto) {
-    constexpr std::size_t position = detail::position_of<Q, P...>();
-    if constexpr (position == sizeof...(P)) {
-      static_cast<void>(sizeof(check<no_such_pass<pass<Q>, in<Pipeline>>>));
-      return Rejected();
+    using Verdict = decltype(detail::judge_splice<Q, 0, 0, detail::types<>, P...>());
+    static_assert(sizeof(check<Verdict>) != 0);
+    if constexpr (Verdict::ok) {
+      return (detail::member<detail::position_of<Q, P...>()>(passes_));
     } else {
-      return (detail::member<position>(passes_));
+      return Rejected();
     }
   }
 
@@ -276,13 +279,11 @@ using FXPassManager = Pipeline<>;
 template <class... T>
 [[nodiscard]] constexpr auto pipeline(T... parts) {
   using Verdict = typename detail::VerdictOnList<detail::flat<T...>>::type;
-  if constexpr ((std::same_as<T, Rejected> || ...)) {
-    return Rejected();
-  } else if constexpr (!Verdict::ok) {
-    static_cast<void>(sizeof(check<Verdict>));
-    return Rejected();
-  } else {
+  static_assert(sizeof(check<Verdict>) != 0);
+  if constexpr (Verdict::ok) {
     return detail::PipelineMaker::make(parts...);
+  } else {
+    return Rejected();
   }
 }
 
@@ -291,13 +292,11 @@ template <class A, class B>
   requires detail::Composable<A, B>
 [[nodiscard]] constexpr auto operator|(A a, B b) {
   using Verdict = typename detail::VerdictOnList<detail::flat<A, B>>::type;
-  if constexpr (std::same_as<A, Rejected> || std::same_as<B, Rejected>) {
-    return Rejected();
-  } else if constexpr (!Verdict::ok) {
-    static_cast<void>(sizeof(check<Verdict>));
-    return Rejected();
-  } else {
+  static_assert(sizeof(check<Verdict>) != 0);
+  if constexpr (Verdict::ok) {
     return detail::PipelineMaker::make(a, b);
+  } else {
+    return Rejected();
   }
 }
 
@@ -327,11 +326,11 @@ template <class Sequence>
 [[nodiscard]] constexpr auto pipeline_from(const Sequence& sequence) {
   using Parts = decltype(boost::hana::unpack(sequence, detail::TypesOf()));
   using Verdict = typename detail::VerdictOnList<typename detail::Flatten<Parts>::type>::type;
-  if constexpr (!Verdict::ok) {
-    static_cast<void>(sizeof(check<Verdict>));
-    return Rejected();
-  } else {
+  static_assert(sizeof(check<Verdict>) != 0);
+  if constexpr (Verdict::ok) {
     return boost::hana::unpack(sequence, detail::MakePipeline());
+  } else {
+    return Rejected();
   }
 }
 

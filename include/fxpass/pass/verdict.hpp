@@ -14,8 +14,9 @@
 ///                      is_established_later_by<AliasingOutputRewritePass>,
 ///                      to_mend<move<AliasingOutputRewritePass>, before<InPlaceToOutOfPlacePass>>>
 ///
-/// A function that meets a bad verdict instantiates `check<Verdict>` itself, by `sizeof`, and returns `Rejected`: the
-/// assertion is then one step below the user's call, and nothing else is instantiated.
+/// A function that meets a bad verdict instantiates `check<Verdict>` itself and returns `Rejected`: the assertion is then
+/// one step below the user's call, and nothing else is instantiated. `sizeof` stands in a `static_assert` of its own,
+/// since Clang takes a function for no constant expression that has an erroneous expression in its body.
 
 namespace fxpass {
 
@@ -64,6 +65,10 @@ struct establish;
 struct in_order {
   static constexpr bool ok = true;
 };
+/// On something that was rejected before: nothing more is said.
+struct told_before {
+  static constexpr bool ok = false;
+};
 template <class... Words>
 struct wrong_pass_order {
   static constexpr bool ok = false;
@@ -94,8 +99,7 @@ template <class Verdict>
 struct check {};
 template <class... Words>
 struct check<wrong_pass_order<Words...>> {
-  static_assert(wrong_pass_order<Words...>::ok,
-                "fxpass: wrong pass order: a pass comes where a fact that it needs is not true, or one that it forbids is");
+  static_assert(wrong_pass_order<Words...>::ok, "fxpass: wrong pass order");
 };
 template <class... Words>
 struct check<missing_fact<Words...>> {
@@ -187,11 +191,13 @@ template <class Needs, class Have, class Who>
 /// The verdict on whether a module with facts `Have` may be handed to `Who`, a type that the error prints, which needs
 /// `Needs`. Both are `facts<...>`.
 ///
-///     using Verdict = require_facts<facts<OutOfPlace>, typename M::facts, lowering>;
-///     if constexpr (!Verdict::ok) {
-///       static_cast<void>(sizeof(check<Verdict>));
+///     using Verdict = require_facts<facts<OutOfPlace>, typename M::facts, Lowering>;
+///     static_assert(sizeof(check<Verdict>) != 0);
+///     if constexpr (Verdict::ok) {
+///       ...
+///     } else {
 ///       return Rejected();
-///     } else { ...
+///     }
 template <class Needs, class Have, class Who>
 using require_facts = decltype(detail::judge_facts<Needs, Have, Who>());
 

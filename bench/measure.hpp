@@ -21,42 +21,47 @@ inline void count_nodes(benchmark::State& state, std::uint32_t nodes) {
   state.counters["per_node"] = Counter(nodes, Counter::kIsIterationInvariantRate | Counter::kInvert);
 }
 
-/// Seconds that `run` takes.
-template <class F>
-[[nodiscard]] auto seconds(F&& run) -> double {
-  const auto start = std::chrono::steady_clock::now();
-  run();
-  benchmark::ClobberMemory();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-/// Measures `subject` beside `reference`, in turns, so that both meet the same noise. `prepare()` makes what a run
-/// consumes and is not timed. Reports the time of `subject`, and as counter `ratio` the shortest time of `subject` over
-/// the shortest of `reference`. Needs `UseManualTime`.
-template <class Prepare, class Subject, class Reference>
-void compare(benchmark::State& state, std::uint32_t nodes, Prepare&& prepare, Subject&& subject, Reference&& reference) {
-  double best_subject = 1e9;
-  double best_reference = 1e9;
-  for (auto _ : state) {
-    auto for_reference = prepare();
-    best_reference = std::min(best_reference, seconds([&] { reference(for_reference); }));
-    auto for_subject = prepare();
-    const double time = seconds([&] { subject(for_subject); });
-    best_subject = std::min(best_subject, time);
-    state.SetIterationTime(time);
+/// The shortest time of something that is done again and again: other programs on the machine only ever add to it.
+class BestTime {
+ public:
+  /// Runs `run` once. Returns its time in seconds.
+  template <class F>
+  auto of(F&& run) -> double {
+    const auto start = std::chrono::steady_clock::now();
+    run();
+    benchmark::ClobberMemory();
+    const double time = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    best_ = std::min(best_, time);
+    return time;
   }
-  state.counters["ratio"] = best_subject / best_reference;
-  count_nodes(state, nodes);
-}
+  [[nodiscard]] auto seconds() const -> double { return best_; }
 
-/// The same without a reference.
+ private:
+  double best_ = 1e9;
+};
+
+/// Measures `subject`. `prepare()` makes what a run consumes and is not timed. Needs `UseManualTime`.
 template <class Prepare, class Subject>
 void measure(benchmark::State& state, std::uint32_t nodes, Prepare&& prepare, Subject&& subject) {
+  BestTime best;
   for (auto _ : state) {
     auto prepared = prepare();
-    state.SetIterationTime(seconds([&] { subject(prepared); }));
+    state.SetIterationTime(best.of([&] { subject(prepared); }));
   }
-  count_nodes(state, nodes);
+  state.counters["per_node"] = best.seconds() / nodes;
+}
+
+/// The same beside `reference`, in turns, so that both meet the same noise. Counter `ratio` is the shortest time of
+/// `subject` over the shortest of `reference`.
+template <class Prepare, class Subject, class Reference>
+void compare(benchmark::State& state, std::uint32_t nodes, Prepare&& prepare, Subject&& subject, Reference&& reference) {
+  BestTime best;
+  measure(state, nodes, [&] {
+    auto for_reference = prepare();
+    best.of([&] { reference(for_reference); });
+    return prepare();
+  }, subject);
+  state.counters["ratio"] = state.counters["per_node"] * nodes / best.seconds();
 }
 
 }  // namespace fxpass::bench

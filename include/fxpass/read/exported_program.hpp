@@ -4,6 +4,7 @@
 #include <fxpass/graph/builder.hpp>
 #include <fxpass/ops/catalog.hpp>
 #include <fxpass/pass/module.hpp>
+#include <fxpass/read/extent.hpp>
 #include <fxpass/read/file.hpp>
 #include <fxpass/read/json.hpp>
 #include <fxpass/read/regions.hpp>
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,7 +24,8 @@
 
 /// @file
 /// Reads the JSON of a `torch.export.ExportedProgram`, as it stands in `.pt2` archives. Source of the format:
-/// `torch/_export/serde/schema.py`. Written for schema 8; of 7 and 5 it takes the spellings that differ.
+/// `torch/_export/serde/schema.py`, major version 8. Members are looked for where they may be missing, so that every
+/// minor version of it can be read.
 
 namespace fxpass {
 
@@ -40,7 +43,10 @@ class ArgumentPlacement {
  public:
   /// `schema` may be empty. Operands of higher-order operators have no names unless they are keyword arguments.
   ArgumentPlacement(ops::Schema schema, bool is_higher_order)
-      : schema_(schema), parameters_(schema.parameters()), next_(parameters_.next()), is_higher_order_(is_higher_order) {}
+      : schema_(schema),
+        parameters_(schema.parameters()),
+        next_(parameters_.next()),
+        is_higher_order_(is_higher_order) {}
 
   /// `kind` is the schema's ArgumentKind: 0 not known, 1 positional, 2 keyword. Older files have none.
   [[nodiscard]] auto is_positional(std::string_view name, std::int64_t kind) -> bool {
@@ -65,9 +71,9 @@ class ArgumentPlacement {
 /// Reads one `Graph` of the format, nested graphs included. `read` once, then `take`.
 class ExportedGraphReader {
  public:
-  /// `signature` is null for a nested graph: those have none.
   ExportedGraphReader(JsonReader& json, const Payloads& payloads) : json_(json), payloads_(payloads) {}
 
+  /// `signature` is null for a nested graph: those have none.
   [[nodiscard]] auto read(JsonObject graph, const JsonObject* signature) -> bool {
     return declare_values(graph, scope_) && read_inputs(graph, signature) && read_nodes(graph) &&
            read_outputs(graph, signature);
@@ -172,7 +178,8 @@ class ExportedGraphReader {
     std::int64_t number = 0;
     if (!json_.as(json, "a dtype", number)) return false;
     const auto known = dtype_from_schema(number);
-    if (!known) return json_.fail(DiagnosticCode::unknown_dtype, "dtype ", number, " of the export schema is not known");
+    if (!known)
+      return json_.fail(DiagnosticCode::unknown_dtype, "dtype ", number, " of the export schema is not known");
     dtype = *known;
     return true;
   }
@@ -181,7 +188,8 @@ class ExportedGraphReader {
   auto read_enum(Json json, std::string_view what, Enum last, Enum& result) -> bool {
     std::int64_t number = 0;
     if (!json_.as(json, what, number)) return false;
-    if (number < 0 || number > static_cast<std::int64_t>(last)) return json_.malformed(what, " ", number, " is not known");
+    if (number < 0 || number > static_cast<std::int64_t>(last))
+      return json_.malformed(what, ' ', number, " is not known");
     result = static_cast<Enum>(number);
     return true;
   }
@@ -205,6 +213,8 @@ class ExportedGraphReader {
     if (object.at_key("storage_offset").get(offset) == simdjson::SUCCESS &&
         !read_sym_int(offset, "a storage offset", meta.storage_offset))
       return false;
+    if (!is_addressable(meta.dtype, sizes_.view(), strides_.view(), meta.storage_offset))
+      return json_.malformed("a tensor is too large for any memory");
     meta.device = builder_.device(device_).device();
     result = builder_.tensor(meta, sizes_.view(), strides_.view());
     return true;
@@ -487,7 +497,9 @@ class ExportedGraphReader {
   auto read_node(Json json) -> bool {
     JsonObject node;
     Call call;
+    json_.leave_node();
     if (!json_.as(json, "a node", node) || !json_.member(node, "target", call.target)) return false;
+    if (call.target.empty()) return json_.malformed("a node has an empty target");
     json_.enter_node(call.target, {});  // until its name is known
     Json metadata;
     if (!json_.optional_member(node, "name", call.name)) return false;
@@ -509,9 +521,10 @@ class ExportedGraphReader {
   /// The name of a lone result is its node's; before schema 8.8 that is the only place where a node's name stands.
   static auto first_name(JsonArray outputs) -> std::string_view {
     std::string_view name;
-    if (outputs.size() == 1)
-      for (const std::string_view path : {"as_tensor/name", "as_sym_int/as_name", "as_sym_bool/as_name", "as_sym_float/as_name"})
-        if (outputs.at(0).at_pointer(std::string("/").append(path)).get(name) == simdjson::SUCCESS) return name;
+    if (outputs.size() != 1) return name;
+    for (const std::string_view path :
+         {"/as_tensor/name", "/as_sym_int/as_name", "/as_sym_bool/as_name", "/as_sym_float/as_name"})
+      if (outputs.at(0).at_pointer(path).get(name) == simdjson::SUCCESS) return name;
     return {};
   }
   /// Neighbours mostly stem from one line: the comparison spares the builder a look-up of a long text.
@@ -801,9 +814,8 @@ class ExportedGraphReader {
   if (!json.member(file, "schema_version", version) || !json.member(version, "major", major) ||
       !json.member(version, "minor", minor))
     return false;
-  return major == 8 || major == 7 || major == 5 ||
-         json.fail(DiagnosticCode::schema_unsupported, "export schema ", major, '.', minor,
-                   " is not supported: fxpass reads 8, and 7 and 5");
+  return major == 8 || json.fail(DiagnosticCode::schema_unsupported, "export schema ", major, '.', minor,
+                                 " is not supported: fxpass reads 8.x (PyTorch 2.6 and later)");
 }
 
 /// The program in a parsed file. `payloads`: what the archive around it says of its data.

@@ -3,6 +3,7 @@
 
 #include <fxpass/graph/builder.hpp>
 #include <fxpass/pass/module.hpp>
+#include <fxpass/read/extent.hpp>
 #include <fxpass/read/file.hpp>
 #include <fxpass/read/json.hpp>
 #include <fxpass/read/regions.hpp>
@@ -115,7 +116,8 @@ class FxGraphReader {
     std::string_view name;
     if (!json_.as(json, "a node's name", name)) return false;
     const auto found = scope_.values.find(name);
-    if (found == scope_.values.end()) return json_.malformed("node '", name, "' is used, but none before has this name");
+    if (found == scope_.values.end())
+      return json_.malformed("node '", name, "' is used, but none before has this name");
     result = found->second;
     // The members of an inlined graph's result are read by getitem; a group of arguments belongs to one node alone.
     return !result.is_group() ||
@@ -178,6 +180,8 @@ class FxGraphReader {
       return false;
     if (sizes_.size() != strides_.size())
       return json_.malformed("a tensor has ", sizes_.size(), " sizes and ", strides_.size(), " strides");
+    if (!is_addressable(meta.dtype, sizes_.view(), strides_.view(), meta.storage_offset))
+      return json_.malformed("a tensor is too large for any memory");
     meta.device = builder_.device(device).device();
     result = builder_.tensor(meta, sizes_.view(), strides_.view());
     return true;
@@ -187,8 +191,10 @@ class FxGraphReader {
     JsonObject object;
     if (json.get(members) == simdjson::SUCCESS) return read_tuple_value(members, result);
     if (json.get(object) == simdjson::SUCCESS) return read_tagged_value(object, result);
-    if (json.is_int64()) result = GraphBuilder::sym_int();
-    if (json.is<double>() || json.is_bool()) result = GraphBuilder::scalar();
+    const auto type = json.type();
+    if (type == simdjson::dom::element_type::INT64) result = GraphBuilder::sym_int();
+    if (type == simdjson::dom::element_type::DOUBLE || type == simdjson::dom::element_type::BOOL)
+      result = GraphBuilder::scalar();
     return true;
   }
   auto read_tuple_value(JsonArray items, ValueSpec& result) -> bool {
@@ -364,6 +370,7 @@ class FxGraphReader {
         {"call_module", NodeKind::call_module},     {"output", NodeKind::output},
     };
     std::string_view op;
+    json_.leave_node();
     if (!json_.as(json, "a node", node.object) || !json_.member(node.object, "name", node.name)) return false;
     json_.enter_node(node.name, {});
     if (!json_.optional_member(node.object, "stack_trace", node.stack_trace)) return false;
@@ -372,6 +379,7 @@ class FxGraphReader {
         !json_.member(node.object, "args", node.args) || !json_.member(node.object, "kwargs", node.kwargs))
       return false;
     if (node.name.empty()) return json_.malformed("a node has an empty name");
+    if (node.target.empty()) return json_.malformed("a node has an empty target");
     const auto kind = std::find_if(std::begin(kinds), std::end(kinds), [&](const Kind& k) { return k.name == op; });
     if (kind == std::end(kinds)) return json_.malformed("a node is of unknown kind '", op, "'");
     node.kind = kind->kind;
@@ -535,8 +543,8 @@ class FxGraphReader {
       if (returned) return json_.malformed("a node follows the output node");
       set_stack_trace(member.stack_trace);
       if (member.kind == NodeKind::placeholder) {
-        if (bound == operands.size()) return json_.malformed("a subgraph has more inputs than it gets operands");
-        if (!give(member.name, operands[bound++])) return false;
+        if (!give(member.name, bound < operands.size() ? operands[bound] : Argument())) return false;
+        ++bound;
       } else if (member.kind == NodeKind::output) {
         if (!read_returned(member, returned.emplace())) return false;
       } else if (!read_call(member)) {

@@ -7,6 +7,7 @@
 #include <fxpass/read/json.hpp>
 #include <fxpass/read/pt2.hpp>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,6 +28,16 @@ namespace detail {
   return file_error(DiagnosticCode::file_malformed, path, "the JSON is neither an exported program nor FX JSON");
 }
 
+/// Says of a file that starts with `start` what it is, or at least what it is not.
+[[nodiscard]] inline auto not_json(std::string_view start, std::string_view path) -> Diagnostic {
+  const auto has = [&](std::string_view text) { return start.find(text) != std::string_view::npos; };
+  if (start.starts_with("graph(") || has("class GraphModule") || has("def forward("))
+    return file_error(DiagnosticCode::unsupported, path, "printed FX graphs and FX code are not supported yet");
+  return file_error(DiagnosticCode::file_malformed, path,
+                    "the file is no program that fxpass reads: those are .pt2 archives of torch.export.save, "
+                    "ExportedProgram JSON and FX JSON");
+}
+
 }  // namespace detail
 
 /// The program in the file at `path`: a `.pt2` archive, the JSON of an ExportedProgram, or FX JSON, told apart by
@@ -35,12 +46,9 @@ namespace detail {
   const auto start = read_file(path, 4096);
   if (!start) return start.error();
   if (start->starts_with("PK")) return read_pt2(path);
-  const auto first = start->find_first_not_of(" \t\r\n");
-  if (first == std::string::npos || (*start)[first] != '{')
-    return detail::file_error(DiagnosticCode::file_malformed, path,
-                              start->empty() ? Text("the file is empty")
-                                             : Text("the file is no program that fxpass reads: those are .pt2 archives "
-                                                    "of torch.export.save, ExportedProgram JSON and FX JSON"));
+  if (start->empty()) return detail::file_error(DiagnosticCode::file_unreadable, path, "the file is empty");
+  if (!std::string_view(*start).substr(std::min(start->find_first_not_of(" \t\r\n"), start->size())).starts_with('{'))
+    return detail::not_json(*start, path);
   const auto text = read_file(path);
   if (!text) return text.error();
   detail::JsonDocument document;

@@ -53,7 +53,8 @@ class Archive {
     std::vector<std::string_view> names;
     const zip_int64_t count = zip_get_num_entries(zip_.get(), 0);
     for (zip_int64_t i = 0; i < count; ++i)
-      if (const char* name = zip_get_name(zip_.get(), static_cast<zip_uint64_t>(i), ZIP_FL_ENC_RAW)) names.push_back(name);
+      if (const char* name = zip_get_name(zip_.get(), static_cast<zip_uint64_t>(i), ZIP_FL_ENC_RAW))
+        names.push_back(name);
     return names;
   }
   /// Size of a member; none if there is no such member.
@@ -66,7 +67,8 @@ class Archive {
   /// The bytes of a member.
   [[nodiscard]] auto read(const std::string& member) const -> Expected<std::string> {
     zip_stat_t stat;
-    if (zip_stat(zip_.get(), member.c_str(), ZIP_FL_ENC_RAW, &stat) != 0) return unreadable(member, zip_get_error(zip_.get()));
+    if (zip_stat(zip_.get(), member.c_str(), ZIP_FL_ENC_RAW, &stat) != 0)
+      return unreadable(member, zip_get_error(zip_.get()));
     const std::unique_ptr<zip_file_t, CloseMember> file(zip_fopen_index(zip_.get(), stat.index, 0));
     if (!file) return unreadable(member, zip_get_error(zip_.get()));
     // Not `stat.size` at once: a damaged directory may claim any size.
@@ -84,7 +86,8 @@ class Archive {
     // Reading at the end is what makes libzip compare the checksum; 0 is what PyTorch writes when told to compute none.
     char beyond = '\0';
     const bool has_checksum = (stat.valid & ZIP_STAT_CRC) != 0 && stat.crc != 0;
-    if (has_checksum && zip_fread(file.get(), &beyond, 1) < 0) return unreadable(member, zip_file_get_error(file.get()));
+    if (has_checksum && zip_fread(file.get(), &beyond, 1) < 0)
+      return unreadable(member, zip_file_get_error(file.get()));
     return bytes;
   }
   /// How diagnostics name a member: "model.pt2:models/model.json", without the root folder.
@@ -138,9 +141,9 @@ struct ProgramMember {
     append_to(message, "the archive holds several programs and none is called 'model':");
     for (const ProgramMember& program : programs) append_all(message, ' ', program.model);
   } else if (is_pickle) {
-    append_to(message, "the archive holds pickled objects or TorchScript, no exported program: use torch.export.save");
+    append_to(message, "the archive holds pickled objects or TorchScript: save the program with torch.export.save");
   } else {
-    append_all(message, "the archive holds no exported program: neither ", folder, "<name>", ending, " nor ", flat);
+    append_all(message, "the archive holds no exported program: neither models/model.json nor ", flat);
   }
   return file_error(DiagnosticCode::file_malformed, archive.path(), std::move(message));
 }
@@ -148,17 +151,26 @@ struct ProgramMember {
 /// The lists of what data belongs to which attribute, and which attributes share a storage.
 class PayloadReader {
  public:
-  /// Reads every list that belongs to `program`. Archives without any, older ones, say nothing of shared storage.
+  /// Reads the lists that belong to `program`. The flat layout has none, nor has an archive that keeps all data in one
+  /// pickle: those say nothing of shared storage.
   [[nodiscard]] auto read(const Archive& archive, const ProgramMember& program) -> Status {
-    for (const std::string_view folder : {"data/weights/", "data/constants/"}) {
-      const std::string prefix = std::string(program.root).append(folder);
-      const std::string start = prefix + program.model + "_";
+    if (program.model.empty()) return {};
+    const std::string weights = program.root + "data/weights/";
+    const std::string constants = program.root + "data/constants/";
+    bool is_listed = archive.size_of(weights + program.model + ".pt").has_value();
+    for (const std::string* folder : {&weights, &constants}) {
+      const std::string start = *folder + program.model + "_";
       for (const std::string_view member : archive.members()) {
-        // Also the names of a few early builds: <model>_model_param_config.json and the like.
-        if (program.model.empty() || !member.starts_with(start) || !member.ends_with("_config.json")) continue;
-        if (Status read = read_list(archive, program, prefix, std::string(member)); !read) return read;
+        // Builds before 2.8 have names such as <model>_model_param_config.json.
+        if (!member.starts_with(start) || !member.ends_with("_config.json")) continue;
+        if (Status read = read_list(archive, program, *folder, std::string(member)); !read) return read;
+        is_listed = is_listed || folder == &weights;
       }
     }
+    // Without the list inputs that share a storage would be taken for distinct.
+    if (!is_listed)
+      return file_error(DiagnosticCode::file_malformed, archive.path(),
+                        text_of("the archive has no member data/weights/", program.model, "_weights_config.json"));
     return {};
   }
   /// Valid while the reader is.

@@ -30,7 +30,7 @@ class SreprParser {
 
  private:
   /// How tightly the outermost operator of a term binds.
-  enum class Binding { comparison, sum, product, power, atom };
+  enum class Binding { comparison, sum, quotient, product, power, atom };
   struct Term {
     std::string text;
     Binding binding = Binding::atom;
@@ -80,13 +80,14 @@ class SreprParser {
     if (head == "Pow" && count == 2)
       return {inside(arguments[0], Binding::atom) + "**" + inside(arguments[1], Binding::atom), Binding::power};
     if (head == "FloorDiv" && count == 2)
-      return {inside(arguments[0], Binding::power) + "//" + inside(arguments[1], Binding::power), Binding::product};
+      return {inside(arguments[0], Binding::power) + "//" + inside(arguments[1], Binding::power), Binding::quotient};
     struct Comparison {
       std::string_view head;
       std::string_view sign;
     };
-    constexpr Comparison comparisons[] = {{"GreaterThan", " >= "}, {"StrictGreaterThan", " > "}, {"LessThan", " <= "},
-                                          {"StrictLessThan", " < "}, {"Equality", " == "},       {"Unequality", " != "}};
+    constexpr Comparison comparisons[] = {{"GreaterThan", " >= "},   {"StrictGreaterThan", " > "},
+                                          {"LessThan", " <= "},      {"StrictLessThan", " < "},
+                                          {"Equality", " == "},      {"Unequality", " != "}};
     for (const Comparison& c : comparisons)
       if (head == c.head && count == 2)
         return {inside(arguments[0], Binding::sum).append(c.sign) + inside(arguments[1], Binding::sum),

@@ -23,9 +23,9 @@ struct CompileOptions {
 /// The HLO of a program as it was read. With the passes switched off the facts' checkers decide whether it can be
 /// lowered as it is: no write into an operand, every written input with its new value among the outputs, one device, no
 /// kernel or process group without its configuration.
-template <LoweringTarget Target = XlaTarget, class... L>
-[[nodiscard]] constexpr auto compile(Module<> module, const CompileOptions& options = {}, const Target& target = {},
-                                     lowerings<L...> list = default_lowerings) -> Expected<LoweredModule> {
+template <LoweringTarget Target, class... L>
+[[nodiscard]] constexpr auto compile(Module<> module, const CompileOptions& options, const Target& target,
+                                     lowerings<L...> list) -> Expected<LoweredModule> {
   const auto to_hlo = lower(target, list);
   if (!options.enable_fx_passes)
     return check_facts<OnTargetDevice, MutationsSurfaced, OutOfPlace, KernelsConfigured, ReplicaGroupsResolved>(
@@ -34,6 +34,11 @@ template <LoweringTarget Target = XlaTarget, class... L>
   const auto pipeline = get_default_pass_manager(
       {.target_device = options.target_device, .kernels = options.kernels, .groups = options.groups});
   return pipeline(std::move(module)).and_then(to_hlo);
+}
+template <LoweringTarget Target = XlaTarget>
+[[nodiscard]] constexpr auto compile(Module<> module, const CompileOptions& options = {}, const Target& target = {})
+    -> Expected<LoweredModule> {
+  return compile(std::move(module), options, target, default_lowerings);
 }
 
 }  // namespace fxpass

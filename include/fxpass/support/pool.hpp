@@ -95,7 +95,7 @@ class Pool {
     const auto count = static_cast<std::uint32_t>(values.size());
     const Range added{size_, count};
     if (count == 0) return added;
-    if (size_ + count > capacity_) {
+    if (count > capacity_ - size_) {
       // The old block is kept until the values are copied: they may lie in it.
       Pool old = static_cast<Pool&&>(*this);
       capacity_ = enough(old.size_ + count, old.capacity_);

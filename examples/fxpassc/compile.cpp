@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compile.hpp"
+
+#include <fxpass/emit/file.hpp>
+#include <fxpass/emit/fx_python.hpp>
+#include <fxpass/emit/fx_text.hpp>
+#include <fxpass/emit/hlo_proto.hpp>
+#include <fxpass/emit/hlo_text.hpp>
+#include <fxpass/graph/verify.hpp>
+#include <fxpass/lower/compile.hpp>
+#include <fxpass/passes/default_pipeline.hpp>
+#include <fxpass/read/nki_kernels.hpp>
+#include <fxpass/read/program.hpp>
+#include <fxpass/support/report.hpp>
+
+#include <cstddef>
+#include <cstdio>
+#include <utility>
+
+namespace fxpassc {
+
+namespace {
+
+using namespace fxpass;
+
+/// What is written to files.
+struct Result {
+  Text program;
+  Signature signature;
+};
+
+// Reading -------------------------------------------------------------------------------------------------------------
+
+/// Whether the file is one of the texts that people print graphs as: FX text, or Python code, perhaps within a log.
+auto is_printed_graph(const std::string& path) -> bool {
+  constexpr std::size_t enough = std::size_t{1} << 20U;
+  const auto start = read_file(path, enough);
+  return start && (start->starts_with("graph(") || start->find("def forward(") != std::string::npos) &&
+         start->find("fxpass.fx") == std::string::npos && !start->starts_with("PK") && !start->starts_with("{");
+}
+
+/// The program, of which `verify` approves.
+auto read(const CompileOptions& options) -> Expected<Module<>> {
+  return read_program(options.input).and_then([&](Module<> module) -> Expected<Module<>> {
+    Status status = verify(module.graph());
+    if (status) return module;
+    for (Diagnostic& d : status.error()) d.input.file = std::string_view(options.input);
+    return std::move(status).error();
+  });
+}
+
+auto read_process_groups(const CompileOptions& options) -> Expected<ProcessGroups> {
+  ProcessGroups groups(options.world_size);
+  Diagnostics errors;
+  for (const ProcessGroupOption& option : options.process_groups)
+    if (Status status = groups.add(option.name, option.groups); !status) errors.add(std::move(status).error());
+  if (!errors.empty()) return errors;
+  return groups;
+}
+
+auto read_kernels(const CompileOptions& options) -> Expected<KernelRegistry> {
+  if (options.nki_kernels.empty()) return KernelRegistry();
+  return read_nki_kernels(options.nki_kernels);
+}
+
+// Passes --------------------------------------------------------------------------------------------------------------
+
+/// Runs `pipeline`, watched as the options ask, and prints its warnings.
+template <class Pipeline>
+auto run(const Pipeline& pipeline, Module<> module, [[maybe_unused]] const CompileOptions& options) {
+  Context context;
+  auto result = pipeline.run_passes(std::move(module), context);
+  report(stderr, context.warnings());
+  return result;
+}
+
+// Emitting ------------------------------------------------------------------------------------------------------------
+
+auto emit_hlo(LoweredModule lowered, Form form) -> Result {
+  Text program = form == Form::hlo_text ? emit<HloText>(lowered) : emit<HloProto>(lowered);
+  return {std::move(program), std::move(lowered.signature)};
+}
+
+auto emit_fx(const Graph& graph, const CompileOptions& options) -> Expected<Result> {
+  Result result;
+  if (!options.signature.empty()) {
+    Expected<Signature> signature = signature_of(graph);
+    if (!signature) return std::move(signature).error();
+    result.signature = *std::move(signature);
+  }
+  Expected<Text> program = options.form == Form::fx_text ? emit<FxText>(graph) : emit<FxPython>(graph);
+  if (!program) return std::move(program).error();
+  result.program = *std::move(program);
+  return result;
+}
+
+auto compile_to_hlo(Module<> module, const PassOptions& passes, const CompileOptions& options) -> Expected<Result> {
+  const auto to_result = [&](LoweredModule lowered) { return emit_hlo(std::move(lowered), options.form); };
+  if (!options.enable_fx_passes)
+    return fxpass::compile(std::move(module), {.enable_fx_passes = false}).transform(to_result);
+  return run(get_default_pass_manager(passes), std::move(module), options).and_then(lower(xla)).transform(to_result);
+}
+
+auto compile_to_fx(Module<> module, const PassOptions& passes, const CompileOptions& options) -> Expected<Result> {
+  const auto to_result = [&](const auto& prepared) { return emit_fx(prepared.graph(), options); };
+  if (!options.enable_fx_passes) return to_result(module);
+  const auto pipeline = get_default_pass_manager(passes);
+  // Python code is for running where the program came from.
+  if (options.form == Form::fx_python && !options.target_device)
+    return run(pipeline.without<DeviceRewriterPass>(), std::move(module), options).and_then(to_result);
+  return run(pipeline, std::move(module), options).and_then(to_result);
+}
+
+auto compile_program(const CompileOptions& options) -> Expected<Result> {
+  const Expected<ProcessGroups> groups = read_process_groups(options);
+  if (!groups) return groups.error();
+  const Expected<KernelRegistry> kernels = read_kernels(options);
+  if (!kernels) return kernels.error();
+  PassOptions passes{.kernels = &*kernels, .groups = &*groups};
+  if (options.target_device) passes.target_device = *options.target_device;
+  return read(options).and_then([&](Module<> module) {
+    return is_hlo(options.form) ? compile_to_hlo(std::move(module), passes, options)
+                                : compile_to_fx(std::move(module), passes, options);
+  });
+}
+
+/// Which inputs are updated in place, a line each.
+void print_aliases(const Signature& signature) {
+  for (const WriteBack& alias : signature.io_map) {
+    const SignatureInput& input = signature.inputs[alias.input];
+    const Text line = text_of("output ", alias.output, " (", signature.outputs[alias.output].name, ") is the new value of ",
+                              to_string(input.kind), ' ', input.target.empty() ? input.name : input.target, '\n');
+    std::fwrite(line.view().data(), 1, line.size(), stderr);
+  }
+}
+
+auto write(const Result& result, const CompileOptions& options) -> Status {
+  if (options.signature.empty()) return write_file(options.output, result.program);
+  Text signature;
+  write_json(signature, result.signature);
+  return write_files({{options.output, result.program}, {options.signature, signature}});
+}
+
+}  // namespace
+
+auto compile(const CompileOptions& options) -> int {
+  if (is_printed_graph(options.input)) return not_supported_yet("reading printed graphs");
+  const Expected<Result> result = compile_program(options);
+  if (!result) return report(stderr, result.error());
+  if (options.time_passes) print_aliases(result->signature);
+  if (const Status written = write(*result, options); !written) return report(stderr, written.error());
+  return done;
+}
+
+}  // namespace fxpassc

@@ -159,9 +159,12 @@ def test_literals_keep_their_bits(samples):
         by_type = {}
         for value in row:
             by_type.setdefault(value.dtype.name, []).append(value)
-        assert by_type["float16"][0].tobytes() == numpy.array(
-            [0.1, -2.5, -0.0, numpy.inf, -numpy.inf, numpy.nan], numpy.float16
-        ).tobytes()
+        reals = [0.1, -2.5, -0.0, numpy.inf, -numpy.inf, numpy.nan]
+        for name in ("float16", "bfloat16", "float32", "float8_e5m2"):
+            assert by_type[name][0].tobytes() == numpy.array(reals).astype(name).tobytes(), name
+        finite = [0.1, -2.5, -0.0, 448, 1e-3, numpy.nan]
+        for name in ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2fnuz"):
+            assert by_type[name][0].tobytes() == numpy.array(finite).astype(name).tobytes(), name
         assert by_type["float64"][1] == 5e-324
         assert by_type["float64"][0].ravel()[0] == 0.1
         assert numpy.signbit(by_type["float64"][0].ravel()[2])

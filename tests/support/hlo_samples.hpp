@@ -368,6 +368,13 @@ constexpr auto broadcasts_between_ranks(Builder& b) -> Value {
   return b.collective_broadcast(b.parameter({DType::f32, {4}}, "x"), pairs_of_ranks());
 }
 
+/// The result is not the last instruction: what is kept for its effect comes behind it.
+constexpr auto effects_without_users(Builder& b) -> Value {
+  const Value x = b.parameter({DType::f32, {4}}, "x");
+  b.all_reduce(b.exponential(x), b.scalar_computation(Opcode::add, DType::f32), pairs_of_ranks());
+  return b.negate(x);
+}
+
 using enum Sample::Fate;
 
 inline constexpr Sample all[] = {
@@ -402,6 +409,7 @@ inline constexpr Sample all[] = {
     {"custom_calls", custom_calls, compiles_elsewhere},
     {"collectives", collectives, runs, 4},
     {"channels", channels, runs, 4},
+    {"effects_without_users", effects_without_users, runs, 4},
     {"broadcasts_between_ranks", broadcasts_between_ranks, compiles_elsewhere, 4},
 };
 

@@ -278,8 +278,10 @@ class Builder {
   template <class T, std::size_t N>
     requires std::integral<T> || std::floating_point<T>
   constexpr auto constant(DType dtype, const Dims& dims, std::span<T, N> values) -> Value {
+    const auto size = static_cast<std::size_t>(byte_size(dtype));
+    if (values.size() > largest_literal / size) return fail(too_large());
     Pool<char> bytes;
-    bytes.reserve(static_cast<std::uint32_t>(values.size()) * static_cast<std::uint32_t>(byte_size(dtype)));
+    bytes.reserve(static_cast<std::uint32_t>(values.size() * size));
     for (const std::remove_const_t<T> value : values) detail::append_element(bytes, dtype, value);
     return constant_bytes(dtype, dims, std::string_view(bytes.data(), bytes.size()));
   }
@@ -294,6 +296,7 @@ class Builder {
   constexpr auto constant_bytes(DType dtype, const Dims& dims, std::string_view bytes) -> Value {
     const Expected<ShapeId> id = intern({dtype, dims});
     if (!id) return fail(id.error().front());
+    if (std::uint64_t{module_.chars.size()} + bytes.size() > largest_literal) return fail(too_large());
     return make(Opcode::constant, *id, {}, {{AttributeKey::literal, bytes}});
   }
   /// An array with `value` everywhere.
@@ -716,6 +719,14 @@ class Builder {
     DType dtype;
     ComputationId id;
   };
+
+  /// All characters of a module together: a serialised proto ends at 2 GiB.
+  static constexpr std::size_t largest_literal = 0x7fffffff;
+
+  [[nodiscard]] static constexpr auto too_large() -> Diagnostic {
+    return Diagnostic::error(DiagnosticCode::unsupported,
+                             "constant: is too large for an HLO module; make it a parameter");
+  }
 
   // ---- making an instruction
 

@@ -54,7 +54,7 @@ enum class AttributeKey : std::uint8_t {
   rhs_contracting_dims, lhs_batch_dims, rhs_batch_dims, fft_type, fft_length, offset_dims, collapsed_slice_dims,
   start_index_map, gather_index_vector_dim, slice_sizes, backend_config, update_window_dims, inserted_window_dims,
   scatter_dims_to_operand_dims, scatter_index_vector_dim, replica_groups, feature_group_count, operand_precision,
-  source_target_pairs, constrain_layout, batch_group_count, left_side, triangular_lower, unit_diagonal, transpose_a,
+  source_target_pairs, batch_group_count, left_side, triangular_lower, unit_diagonal, transpose_a,
   is_stable, cholesky_lower, comparison_direction, custom_call_has_side_effect, indices_are_sorted,
   frontend_attribute, unique_indices, rng_algorithm, use_global_device_ids, comparison_type,
   output_operand_aliasing, api_version, k, largest,
@@ -90,7 +90,7 @@ struct AttributeInfo {
 //   source_target_pairs      2 a pair
 //   output_operand_aliasing  2 an entry: element of the result (-1: the result is no tuple), operand
 //   frontend_attribute       characters "key=value"; the attribute may occur more than once
-inline constexpr std::array<AttributeInfo, 54> attribute_table{{
+inline constexpr std::array<AttributeInfo, 53> attribute_table{{
     {AttributeKey::literal, "", AttributeKind::special, 0, 8},
     {AttributeKey::parameter_number, "", AttributeKind::number, 0, 9},
     {AttributeKey::tuple_index, "index", AttributeKind::number, 0, 13},
@@ -125,7 +125,6 @@ inline constexpr std::array<AttributeInfo, 54> attribute_table{{
     {AttributeKey::feature_group_count, "feature_group_count", AttributeKind::number, 0, 50},
     {AttributeKey::operand_precision, "operand_precision", AttributeKind::special, 51, 1},
     {AttributeKey::source_target_pairs, "source_target_pairs", AttributeKind::special, 0, 52},
-    {AttributeKey::constrain_layout, "constrain_layout", AttributeKind::flag, 0, 56},
     {AttributeKey::batch_group_count, "batch_group_count", AttributeKind::number, 0, 58},
     {AttributeKey::left_side, "left_side", AttributeKind::flag, 59, 1},
     {AttributeKey::triangular_lower, "lower", AttributeKind::flag, 59, 2},
@@ -353,13 +352,13 @@ inline constexpr std::array<OpcodeInfo, 91> opcode_table = [] {
        {backend_config, custom_call_has_side_effect, output_operand_aliasing}},
 
       {Opcode::all_reduce, "all-reduce", collective, 1, unbounded, any_type, 1, 1, {replica_groups},
-       {channel_id, use_global_device_ids, constrain_layout}},
+       {channel_id, use_global_device_ids}},
       {Opcode::all_gather, "all-gather", collective, 1, 1, any_type, 0, 0, {dimensions, replica_groups},
-       {channel_id, use_global_device_ids, constrain_layout}},
+       {channel_id, use_global_device_ids}},
       {Opcode::reduce_scatter, "reduce-scatter", collective, 1, 1, any_type, 1, 1, {dimensions, replica_groups},
-       {channel_id, use_global_device_ids, constrain_layout}},
+       {channel_id, use_global_device_ids}},
       {Opcode::all_to_all, "all-to-all", collective, 1, unbounded, any_type, 0, 0, {replica_groups},
-       {dimensions, channel_id, constrain_layout}},
+       {dimensions, channel_id}},
       {Opcode::collective_permute, "collective-permute", collective, 1, 1, any_type, 0, 0, {source_target_pairs},
        {channel_id}},
       {Opcode::collective_broadcast, "collective-broadcast", collective, 1, 1, any_type, 0, 0, {replica_groups},

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fxpass/emit/hlo_proto.hpp>
+#include <fxpass/emit/hlo_text.hpp>
 #include <fxpass/hlo/verify.hpp>
 
 #include "../support/hlo_samples.hpp"
 #include "twice.hpp"
 
+#include <cstring>
+#include <random>
 #include <string_view>
 #include <utility>
 
@@ -100,6 +104,22 @@ constexpr auto wrong_shapes_are_found() -> bool {
 }
 FXPASS_TEST_TWICE(wrong_shapes_are_found)
 
+constexpr auto wrong_attributes_are_found() -> bool {
+  const auto numbers_of = [](Module& m, Opcode opcode) -> Attribute& {
+    return m.attributes[m[find(m, opcode)].attributes.begin];
+  };
+  return is_found("too many numbers", [&](Module& m) {
+           numbers_of(m, Opcode::reduce).value = {m.numbers.size(), max_rank + 1};
+           m.numbers.resize(m.numbers.size() + max_rank + 1, 0);
+         }) &&
+         is_found("needs one number", [](Module& m) { m.attributes[m.instructions[0].attributes.begin].value.count = 0; }) &&
+         is_found("element type that XLA does not have", [](Module& m) {
+           m.instructions[m.parameters_of(m.entry())[0].id].shape = m.shapes.array(DType::c32, Dims{2, 3});
+         }) &&
+         is_found("runs on no device", [](Module& m) { m.replica_count = 0; });
+}
+FXPASS_TEST_TWICE(wrong_attributes_are_found)
+
 constexpr auto damaged_tables_are_found_before_they_are_used() -> bool {
   constexpr std::string_view words = "are damaged";
   return is_found(words, [](Module& m) { m.operands[m[find(m, Opcode::add)].operands.begin] = {9999}; }) &&
@@ -170,5 +190,47 @@ constexpr auto findings_name_instruction_node_and_line() -> bool {
          d.message == "HLO instruction add.6: has shape f32[6]{0} where f32[2,3]{1,0} follows from its operands";
 }
 FXPASS_TEST_TWICE(findings_name_instruction_node_and_line)
+
+/// Changes one bit of one record.
+template <class T>
+void flip_a_bit(Pool<T>& pool, std::mt19937& random) {
+  if (pool.empty()) return;
+  T& record = pool[static_cast<std::uint32_t>(random() % pool.size())];
+  unsigned char bytes[sizeof(T)];
+  std::memcpy(bytes, &record, sizeof(T));
+  bytes[random() % sizeof(T)] ^= static_cast<unsigned char>(1u << random() % 8);
+  std::memcpy(static_cast<void*>(&record), bytes, sizeof(T));
+}
+
+TEST_CASE("no damage makes verify, or the emitters of what it accepts, look outside the tables") {
+  std::mt19937 random(11);
+  int refused = 0, accepted = 0;
+  for (const samples::Sample& sample : samples::all) {
+    const Module sound = *samples::make(sample);
+    for (int n = 0; n < 200; ++n) {
+      Module m = sound;
+      switch (random() % 9) {
+        case 0: flip_a_bit(m.computations, random); break;
+        case 1: flip_a_bit(m.instructions, random); break;
+        case 2: flip_a_bit(m.operands, random); break;
+        case 3: flip_a_bit(m.parameters, random); break;
+        case 4: flip_a_bit(m.called, random); break;
+        case 5: flip_a_bit(m.attributes, random); break;
+        case 6: flip_a_bit(m.numbers, random); break;
+        case 7: flip_a_bit(m.metadata, random); break;
+        default: flip_a_bit(m.aliases, random); break;
+      }
+      if (!verify(m)) {
+        ++refused;
+        continue;
+      }
+      ++accepted;  // a longer source line, say, or another limit of a slice
+      CHECK(!emit<HloText>(m).empty());
+      CHECK(!emit<HloProto>(m).empty());
+    }
+  }
+  CHECK(refused > 0);
+  CHECK(accepted > 0);
+}
 
 }  // namespace

@@ -57,6 +57,13 @@ struct Geometry {
   return g;
 }
 
+/// The geometry of the tensor that node `id` is; none where it is not known.
+[[nodiscard]] constexpr auto geometry_of(const Graph& graph, NodeId id) -> std::optional<Geometry> {
+  const TensorMeta* meta = graph.tensor(id);
+  if (meta == nullptr) return std::nullopt;
+  return geometry_of(graph, *meta);
+}
+
 /// Whether elements lie in row-major order without gaps (`Tensor.is_contiguous()`).
 [[nodiscard]] constexpr auto is_contiguous(const Geometry& g) -> bool {
   std::int64_t expected = 1;
@@ -138,7 +145,8 @@ struct Geometry {
   }
   if (g.rank() == 0)
     for (; next >= 0; --next) strides[static_cast<std::uint32_t>(next)] = 1;
-  return next < 0 ? std::optional(std::move(strides)) : std::nullopt;
+  if (next >= 0) return std::nullopt;
+  return strides;
 }
 
 /// `index` counted from the front of a dimension of `size`: Python's negative indices. Not clamped.
@@ -193,7 +201,8 @@ struct SliceBounds {
     result[open] = count / known;
     known = count;
   }
-  return known == count ? std::optional(std::move(result)) : std::nullopt;
+  if (known != count) return std::nullopt;
+  return result;
 }
 
 /// Shape of `a` and `b` broadcast together, or none.

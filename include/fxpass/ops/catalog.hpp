@@ -36,25 +36,29 @@ inline constexpr CatalogRow aten_rows = static_cast<CatalogRow>(std::size(operat
 }
 
 namespace detail {
-/// First row of `table` whose text is not before `key`. O(log rows).
+/// Order of `key` against the row's first characters: negative, 0 if the row starts with it, positive. It looks at no
+/// more of the row than it has to: rows are long, and the length of a literal is not free in constant evaluation.
+[[nodiscard]] constexpr auto compare(std::string_view key, const char* row) -> int {
+  for (const char c : key) {
+    if (c != *row) return static_cast<unsigned char>(c) < static_cast<unsigned char>(*row) ? -1 : 1;
+    ++row;
+  }
+  return 0;
+}
+/// The row that starts with `name` followed by `after`, or N. O(log rows + rows that start with `name`).
 template <std::size_t N>
-[[nodiscard]] constexpr auto lower_bound(const char* const (&table)[N], std::string_view key) -> std::size_t {
+[[nodiscard]] constexpr auto find_in(const char* const (&table)[N], std::string_view name, char after) -> std::size_t {
   std::size_t low = 0;
   std::size_t high = N;
   while (low < high) {
     const std::size_t middle = low + (high - low) / 2;
-    if (std::string_view(table[middle]).substr(0, key.size()) < key)
+    if (compare(name, table[middle]) > 0)
       low = middle + 1;
     else
       high = middle;
   }
-  return low;
-}
-/// The row whose text starts with `name` followed by `after`.
-template <std::size_t N>
-[[nodiscard]] constexpr auto find_in(const char* const (&table)[N], std::string_view name, char after) -> std::size_t {
-  for (std::size_t i = lower_bound(table, name); i < N && std::string_view(table[i]).starts_with(name); ++i)
-    if (std::string_view(table[i]).substr(name.size()).starts_with(after)) return i;
+  for (; low < N && compare(name, table[low]) == 0; ++low)
+    if (table[low][name.size()] == after) return low;
   return N;
 }
 }  // namespace detail
@@ -78,8 +82,8 @@ struct OverloadSet {
 [[nodiscard]] constexpr auto find_overloads(std::string_view base) -> OverloadSet {
   const auto begin = detail::find_in(operator_schemas, base, '.');
   auto end = begin;
-  while (end < std::size(operator_schemas) && std::string_view(operator_schemas[end]).starts_with(base) &&
-         std::string_view(operator_schemas[end]).substr(base.size()).starts_with('.'))
+  while (end < std::size(operator_schemas) && detail::compare(base, operator_schemas[end]) == 0 &&
+         operator_schemas[end][base.size()] == '.')
     ++end;
   if (begin != end) return {static_cast<CatalogRow>(begin), static_cast<CatalogRow>(end)};
   if (const auto i = detail::find_in(python_schemas, base, '.'); i < std::size(python_schemas))

@@ -158,7 +158,7 @@ class OutOfPlaceRewriter {
   /// `source` as a value of `view`: cast, without leading 1s where Python's setitem drops them, and expanded.
   constexpr auto fit(Sweep& sweep, NodeId source, std::uint32_t view, bool drops_leading_ones) -> Expected<NodeId> {
     const TensorMeta* meta = sweep.graph().tensor(source);
-    const auto shape = meta != nullptr ? geometry_of(sweep.graph(), *meta) : std::nullopt;
+    const auto shape = geometry_of(sweep.graph(), source);
     if (!shape) return needs_metadata(sweep, source);
     const DType from = meta->dtype;
     const auto value = read(sweep, source);
@@ -288,7 +288,7 @@ class OutOfPlaceRewriter {
       const NodeId operand = call.operand(p->name);
       if (operand == no_node || p->written) continue;
       const TensorMeta* meta = sweep.graph().tensor(operand);
-      const auto g = meta != nullptr ? geometry_of(sweep.graph(), *meta) : std::nullopt;
+      const auto g = geometry_of(sweep.graph(), operand);
       if (!g) return needs_metadata(sweep, operand);
       if (is_elementwise_operand(p->name)) {
         const auto common = broadcast_sizes(shape.view(), g->sizes.view());
@@ -403,7 +403,7 @@ class OutOfPlaceRewriter {
                   dtype(view), scalar, view, false);
     }
     const TensorMeta* meta = sweep.graph().tensor(value.node());
-    const auto g = meta != nullptr ? geometry_of(sweep.graph(), *meta) : std::nullopt;
+    const auto g = geometry_of(sweep.graph(), value.node());
     if (!g) return needs_metadata(sweep, value.node());
     const DType from = meta->dtype;
     const auto newest = read(sweep, value.node());

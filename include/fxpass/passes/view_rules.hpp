@@ -187,7 +187,7 @@ class ViewMaker {
     step.kind = ViewStep::Kind::opaque;
     const TensorMeta* meta = graph_.tensor(node);
     return analysis_.add_view(view, step, meta != nullptr ? meta->dtype : analysis_.view(view).dtype,
-                              meta != nullptr ? geometry_of(graph_, *meta) : std::nullopt);
+                              geometry_of(graph_, node));
   }
 
   /// What `view[index]` is, as far as views go. O(rank) for each index item.
@@ -289,13 +289,13 @@ class ViewMaker {
   [[nodiscard]] constexpr auto slice_by(std::uint32_t view, std::int64_t dim, const Argument& item) const
       -> std::optional<std::uint32_t> {
     const auto parts = graph_.children(item);
-    std::optional<std::int64_t> bounds[3];
-    for (std::size_t i = 0; i < 3; ++i) {
-      if (parts[i].is_none()) continue;
-      if (!parts[i].is(ArgumentKind::integer)) return std::nullopt;
-      bounds[i] = parts[i].integer();
-    }
-    return slice(view, dim, bounds[0], bounds[1], bounds[2].value_or(1));
+    for (const Argument& part : parts)
+      if (!part.is_none() && !part.is(ArgumentKind::integer)) return std::nullopt;
+    const auto bound = [](const Argument& part) -> std::optional<std::int64_t> {
+      if (part.is_none()) return std::nullopt;
+      return part.integer();
+    };
+    return slice(view, dim, bound(parts[0]), bound(parts[1]), parts[2].is_none() ? 1 : parts[2].integer());
   }
 
   const Graph& graph_;
@@ -334,10 +334,9 @@ class ViewRules {
   }
   /// Sizes of the node's result by its metadata.
   [[nodiscard]] constexpr auto result_sizes(NodeId id) const -> std::optional<Pool<std::int64_t>> {
-    const TensorMeta* meta = graph_.tensor(id);
-    if (meta == nullptr) return std::nullopt;
-    auto g = geometry_of(graph_, *meta);
-    return g ? std::optional(std::move(g->sizes)) : std::nullopt;
+    const auto g = geometry_of(graph_, id);
+    if (!g) return std::nullopt;
+    return g->sizes;
   }
   [[nodiscard]] constexpr auto numbers(const Call& call, std::string_view name) const
       -> std::optional<Pool<std::int64_t>> {

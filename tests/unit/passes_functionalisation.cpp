@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fxpass/graph/print.hpp>
+#include <fxpass/graph/verify.hpp>
+#include <fxpass/passes/default_pipeline.hpp>
+
+#include <string_view>
+
+#include "twice.hpp"
+
+// What becomes of single writes: the shape of the rewritten program, and what is refused, each refusal beside a program
+// that differs in the one thing and is accepted. Values are the affair of passes_random_programs and of the interop tests.
+
+namespace {
+
+using namespace fxpass;
+
+/// A graph under construction with `x`, an input of f32[4, 3].
+struct Program {
+  GraphBuilder b;
+  ValueSpec m43 = b.tensor(DType::f32, {4, 3});
+  ValueSpec m3 = b.tensor(DType::f32, {3});
+  NodeId x = b.placeholder("x", m43);
+
+  constexpr auto input(std::string_view name, DType dtype, std::initializer_list<SymInt> sizes) -> NodeId {
+    return b.placeholder(name, b.tensor(dtype, sizes));
+  }
+};
+
+constexpr auto run(GraphBuilder&& builder) -> Expected<Graph> {
+  const auto passes = get_default_pass_manager();
+  auto module = passes(Module<>(std::move(builder).finish()));
+  if (!module) return std::move(module).error();
+  return std::move(*module).graph();
+}
+/// The program after the passes, as text, or the errors.
+constexpr auto rewritten(GraphBuilder&& builder) -> Text {
+  const auto graph = run(std::move(builder));
+  if (!graph) return text_of(graph.error());
+  if (Status valid = verify(*graph); !valid) return text_of("not valid: ", valid.error());
+  return text_of(*graph);
+}
+constexpr auto contains(const Text& text, std::string_view part) -> bool {
+  return text.view().find(part) != std::string_view::npos;
+}
+constexpr auto refused(GraphBuilder&& builder, DiagnosticCode code, std::string_view part) -> bool {
+  const auto graph = run(std::move(builder));
+  return !graph && graph.error().size() == 1 && graph.error().front().code == code &&
+         contains(graph.error().front().message, part) && !graph.error().front().node.empty();
+}
+constexpr auto accepted(GraphBuilder&& builder) -> bool { return run(std::move(builder)).has_value(); }
+
+constexpr auto a_write_to_an_input_becomes_an_output() -> bool {
+  Program p;
+  p.b.call_method("add_", {p.x, 1}, p.m43);
+  const NodeId y = p.b.call_method("clone", {p.x}, p.m43);
+  p.b.output({y});
+  const auto graph = run(std::move(p.b));
+  return graph && graph->original_output_count() == 1 && graph->outputs().size() == 2 &&
+         graph->outputs()[1].kind == OutputKind::user_input_mutation && graph->outputs()[1].input == 0 &&
+         text_of(*graph) ==
+             "graph():\n"
+             "    %x : [num_users=1] = placeholder[target=x]\n"
+             "    %x_modified : [num_users=2] = call_function[target=torch.ops.aten.add.Scalar](args = (%x, 1), kwargs = {})\n"
+             "    %clone : [num_users=1] = call_method[target=clone](args = (%x_modified,), kwargs = {})\n"
+             "    return (clone, x_modified)\n";
+}
+FXPASS_TEST_TWICE(a_write_to_an_input_becomes_an_output)
+
+constexpr auto writes_to_a_buffer_and_a_parameter_keep_their_names() -> bool {
+  Program p;
+  InputSpec buffer;
+  buffer.kind = InputKind::buffer;
+  buffer.target = p.b.text("cache.k");
+  InputSpec parameter;
+  parameter.kind = InputKind::parameter;
+  parameter.target = p.b.text("weight");
+  const NodeId k = p.b.placeholder("b_cache_k", p.m43, buffer);
+  const NodeId w = p.b.placeholder("p_weight", p.m43, parameter);
+  p.b.call_function("torch.ops.aten.zero_.default", {w}, p.m43);
+  p.b.call_function("torch.ops.aten.copy_.default", {k, p.x}, p.m43);
+  p.b.output({p.x});
+  const auto graph = run(std::move(p.b));
+  if (!graph || graph->outputs().size() != 3) return false;
+  const OutputSpec& first = graph->outputs()[1];
+  const OutputSpec& second = graph->outputs()[2];
+  return first.kind == OutputKind::buffer_mutation && graph->text(first.target) == "cache.k" && first.input == 1 &&
+         second.kind == OutputKind::parameter_mutation && graph->text(second.target) == "weight" && second.input == 2 &&
+         graph->arguments(graph->output_node())[1].node() == NodeId{0};
+}
+FXPASS_TEST_TWICE(writes_to_a_buffer_and_a_parameter_keep_their_names)
+
+constexpr auto a_write_through_a_view_reaches_base_and_siblings() -> bool {
+  Program p;
+  const NodeId row = p.b.call_function("operator.getitem", {p.x, 0}, p.m3);
+  const NodeId sibling = p.b.call_method("view", {p.x, -1}, p.b.tensor(DType::f32, {12}));
+  p.b.call_method("mul_", {row, 2}, p.m3);
+  p.b.output({sibling});
+  return rewritten(std::move(p.b)) ==
+         "graph():\n"
+         "    %x : [num_users=3] = placeholder[target=x]\n"
+         "    %getitem : [num_users=1] = call_function[target=operator.getitem](args = (%x, 0), kwargs = {})\n"
+         "    %view : [num_users=0] = call_method[target=view](args = (%x, -1), kwargs = {})\n"
+         "    %x_modified : [num_users=1] = call_function[target=torch.ops.aten.mul.Scalar](args = (%getitem, 2), kwargs = {})\n"
+         "    %x_modified_1 : [num_users=2] = call_function[target=torch.ops.aten.select_scatter.default]"
+         "(args = (%x, %x_modified, 0, 0), kwargs = {})\n"
+         "    %reshape : [num_users=1] = call_function[target=torch.ops.aten.reshape.default](args = (%x_modified_1, [12]), kwargs = {})\n"
+         "    return (reshape, x_modified_1)\n";
+}
+FXPASS_TEST_TWICE(a_write_through_a_view_reaches_base_and_siblings)
+
+constexpr auto a_chain_through_one_view_rebuilds_the_base_once() -> bool {
+  Program p;
+  const NodeId row = p.b.call_method("select", {p.x, 0, 1}, p.m3);
+  for (int i = 0; i < 4; ++i) p.b.call_method("add_", {row, 1}, p.m3);
+  p.b.output(std::initializer_list<Argument>{});
+  const Text text = rewritten(std::move(p.b));
+  std::size_t scatters = 0;
+  for (std::size_t at = text.view().find("select_scatter"); at != std::string_view::npos;
+       at = text.view().find("select_scatter", at + 1))
+    ++scatters;
+  return scatters == 1 && contains(text, "add.Scalar](args = (%x_modified_2, 1)");
+}
+FXPASS_TEST_TWICE(a_chain_through_one_view_rebuilds_the_base_once)
+
+constexpr auto a_value_is_cast_and_broadcast_as_eager_does() -> bool {
+  Program p;
+  const NodeId half = p.input("h", DType::bf16, {4, 3});
+  const NodeId row = p.input("r", DType::f64, {1, 3});
+  p.b.call_method("add_", {half, p.x}, p.b.tensor(DType::bf16, {4, 3}));
+  p.b.call_method("copy_", {p.x, row}, p.m43);
+  p.b.output(std::initializer_list<Argument>{});
+  const Text text = rewritten(std::move(p.b));
+  return contains(text, "aten.add.Tensor](args = (%h, %x)") &&
+         contains(text, "%h_modified : [num_users=1] = call_function[target=torch.ops.aten._to_copy.default](args = (%add,), kwargs = {dtype: torch.bfloat16})") &&
+         contains(text, "aten._to_copy.default](args = (%r,), kwargs = {dtype: torch.float32})") &&
+         contains(text, "%x_modified : [num_users=1] = call_function[target=torch.ops.aten.expand.default](args = (%_to_copy, [4, 3])");
+}
+FXPASS_TEST_TWICE(a_value_is_cast_and_broadcast_as_eager_does)
+
+constexpr auto setitem_takes_every_static_index() -> bool {
+  Program p;
+  const auto set = [&](Argument index, Argument value) { p.b.call_function("operator.setitem", {p.x, index, value}); };
+  const NodeId lead = p.input("v", DType::f32, {1, 2, 3});
+  set(Argument::ellipsis(), 0.0);
+  set(p.b.slice(1, -1), lead);
+  set(p.b.tuple_of({Argument(-1), p.b.slice({}, 2)}), 9);
+  set(p.b.tuple_of({Argument(), Argument(0)}), 1.0);
+  set(p.b.slice(3, 1), 5.0);
+  set(Argument(true), 4.0);
+  set(Argument(false), 5.0);
+  p.b.output(std::initializer_list<Argument>{});
+  const Text text = rewritten(std::move(p.b));
+  return contains(text, "slice_scatter.default](args = (%x_modified, %x_modified_1, 0, 1, 3, 1)") &&
+         contains(text, "aten.reshape.default](args = (%v, [2, 3])") && !contains(text, "setitem") &&
+         !contains(text, "5.0");
+}
+FXPASS_TEST_TWICE(setitem_takes_every_static_index)
+
+constexpr auto setitem_by_tensors_is_index_put() -> bool {
+  Program p;
+  const NodeId i = p.input("i", DType::i64, {2});
+  p.b.call_function("operator.setitem", {p.x, p.b.tuple_of({p.b.slice({}, {}), Argument(i)}), 9.0});
+  p.b.call_function("operator.setitem", {p.x, p.b.tuple_of({Argument(1), Argument(i)}), 9.0});
+  p.b.output(std::initializer_list<Argument>{});
+  const Text text = rewritten(std::move(p.b));
+  return contains(text, "new_full.default](args = (%x, [], 9.0)") &&
+         contains(text, "aten.index_put.default](args = (%x, [None, %i], %new_full)") &&
+         contains(text, "aten.select.int](args = (%x_modified, 0, 1)") && contains(text, "[%i], %new_full_1)");
+}
+FXPASS_TEST_TWICE(setitem_by_tensors_is_index_put)
+
+constexpr auto conditional_views_follow_strides_dtype_and_device() -> bool {
+  const auto written = [](auto make_view) {
+    Program p;
+    const NodeId v = make_view(p);
+    p.b.call_method("add_", {v, 1}, {ValueKind::tensor, p.b.graph().node(v).values});
+    p.b.output(std::initializer_list<Argument>{});
+    const auto graph = run(std::move(p.b));
+    return graph && graph->outputs().size() == 1;
+  };
+  const auto transposed = [](Program& p) {
+    const SymInt sizes[] = {3, 4};
+    const SymInt strides[] = {1, 3};
+    return p.b.call_method("t", {p.x}, p.b.tensor(TensorMeta{}, sizes, strides));
+  };
+  const auto flat = [](Program& p) { return p.b.tensor(DType::f32, {12}); };
+  return written([&](Program& p) { return p.b.call_method("reshape", {p.x, -1}, flat(p)); }) &&
+         !written([&](Program& p) { return p.b.call_method("reshape", {transposed(p), -1}, flat(p)); }) &&
+         written([&](Program& p) { return p.b.call_method("contiguous", {p.x}, p.m43); }) &&
+         !written([&](Program& p) {
+           return p.b.call_method("contiguous", {transposed(p)}, p.b.tensor(DType::f32, {3, 4}));
+         }) &&
+         written([&](Program& p) { return p.b.call_method("to", {p.x, DType::f32}, p.m43); }) &&
+         written([&](Program& p) { return p.b.call_method("float", {p.x}, p.m43); }) &&
+         !written([&](Program& p) { return p.b.call_method("double", {p.x}, p.b.tensor(DType::f64, {4, 3})); }) &&
+         !written([&](Program& p) {
+           return p.b.call_method("to", {p.x, DType::f32, p.b.keyword("copy", true)}, p.m43);
+         }) &&
+         !written([&](Program& p) {
+           return p.b.call_method("to", {p.x, p.b.device("cuda")}, p.b.tensor(DType::f32, {4, 3}, "cuda"));
+         }) &&
+         written([&](Program& p) {
+           return p.b.call_function("torch.nn.functional.dropout", {p.x, 0.5, false}, p.m43);
+         }) &&
+         !written([&](Program& p) {
+           return p.b.call_function("operator.getitem", {p.x, p.b.list({0, 2})}, p.b.tensor(DType::f32, {2, 3}));
+         });
+}
+FXPASS_TEST_TWICE(conditional_views_follow_strides_dtype_and_device)
+
+constexpr auto batch_norm_in_training_updates_its_statistics() -> bool {
+  const auto make = [](bool training) {
+    Program p;
+    const NodeId mean = p.input("mean", DType::f32, {3});
+    const NodeId var = p.input("var", DType::f32, {3});
+    const NodeId y = p.b.call_function("torch.nn.functional.batch_norm", {p.x, mean, var, Argument(), Argument(), training},
+                                       p.m43);
+    p.b.output({y});
+    return rewritten(std::move(p.b));
+  };
+  const Text training = make(true);
+  const Text evaluation = make(false);
+  return contains(training, "aten._native_batch_norm_legit_functional.default](args = (%x, None, None, %mean, %var, True, 0.1, 1e-05)") &&
+         contains(training, "%mean_modified : [num_users=1] = call_function[target=operator.getitem]") &&
+         contains(training, "return (getitem, mean_modified, var_modified)") &&
+         contains(evaluation, "return (batch_norm,)");
+}
+FXPASS_TEST_TWICE(batch_norm_in_training_updates_its_statistics)
+
+constexpr auto noise_without_effect_goes_away() -> bool {
+  Program p;
+  const NodeId d = p.b.call_method("requires_grad_", {p.x, false}, p.m43);
+  const NodeId e = p.b.call_function("torch.ops.aten.detach_.default", {d}, p.m43);
+  p.b.output({e});
+  return rewritten(std::move(p.b)) ==
+         "graph():\n    %x : [num_users=1] = placeholder[target=x]\n    return (x,)\n";
+}
+FXPASS_TEST_TWICE(noise_without_effect_goes_away)
+
+constexpr auto what_pytorch_refuses_is_refused() -> bool {
+  const auto integer = [](Argument by) {
+    Program p;
+    const NodeId i = p.input("i", DType::i64, {4, 3});
+    p.b.call_method("add_", {i, by}, p.b.tensor(DType::i64, {4, 3}));
+    return std::move(p.b);
+  };
+  const auto grown = [](std::initializer_list<SymInt> sizes) {
+    Program p;
+    const NodeId y = p.input("y", DType::f32, sizes);
+    p.b.call_method("add_", {p.x, y}, p.m43);
+    return std::move(p.b);
+  };
+  const auto shifted = [](bool cloned) {
+    Program p;
+    const ValueSpec part = p.b.tensor(DType::f32, {3, 3});
+    const NodeId low = p.b.call_function("operator.getitem", {p.x, p.b.slice(0, 3)}, part);
+    const SymInt sizes[] = {3, 3};
+    const SymInt strides[] = {3, 1};
+    TensorMeta meta;
+    meta.storage_offset = 3;
+    const NodeId high = p.b.call_function("operator.getitem", {p.x, p.b.slice(1, 4)}, p.b.tensor(meta, sizes, strides));
+    const NodeId source = cloned ? p.b.call_method("clone", {high}, part) : high;
+    p.b.call_method("copy_", {low, source}, part);
+    return std::move(p.b);
+  };
+  const auto expanded = [](std::string_view write) {
+    Program p;
+    const NodeId row = p.b.call_method("select", {p.x, 0, 0}, p.m3);
+    const SymInt sizes[] = {2, 3};
+    const SymInt strides[] = {0, 1};
+    const ValueSpec m23 = p.b.tensor(TensorMeta{}, sizes, strides);
+    const NodeId e = p.b.call_method("expand", {row, 2, 3}, m23);
+    p.b.call_method(write, {e, 1}, m23);
+    return std::move(p.b);
+  };
+  return refused(integer(0.5), DiagnosticCode::eager_would_raise, "float32") && accepted(integer(2)) &&
+         refused(grown({2, 4, 3}), DiagnosticCode::eager_would_raise, "broadcast") && accepted(grown({1, 3})) &&
+         refused(shifted(false), DiagnosticCode::eager_would_raise, "overlapping") && accepted(shifted(true)) &&
+         refused(expanded("add_"), DiagnosticCode::eager_would_raise, "expanded") && accepted(expanded("fill_"));
+}
+FXPASS_TEST_TWICE(what_pytorch_refuses_is_refused)
+
+constexpr auto writes_that_cannot_be_carried_out_are_refused() -> bool {
+  const auto method = [](std::string_view name) {
+    Program p;
+    p.b.call_method(name, {p.x}, p.m43);
+    return std::move(p.b);
+  };
+  const auto stale_split = [](bool read_behind) {
+    Program p;
+    const ValueSpec half = p.b.tensor(DType::f32, {2, 3});
+    const NodeId parts = p.b.call_method("split", {p.x, 2}, p.b.tuple({half, half}));
+    const NodeId part = p.b.call_function("operator.getitem", {parts, 0}, half);
+    p.b.call_method("add_", {p.x, 1}, p.m43);
+    p.b.output({read_behind ? part : p.x});
+    return std::move(p.b);
+  };
+  const auto attribute = [](bool lifted) {
+    Program p;
+    const NodeId w = lifted ? p.input("w", DType::f32, {3}) : p.b.get_attr("w", p.m3);
+    p.b.call_method("zero_", {w}, p.m3);
+    return std::move(p.b);
+  };
+  const auto shared = [](std::int64_t offset) {
+    GraphBuilder b;
+    InputSpec spec;
+    spec.storage = 0;
+    const NodeId x = b.placeholder("x", b.tensor(DType::f32, {3}), spec);
+    const SymInt sizes[] = {3};
+    const SymInt strides[] = {1};
+    TensorMeta meta;
+    meta.storage_offset = offset;
+    b.placeholder("y", b.tensor(meta, sizes, strides), spec);
+    b.call_method("zero_", {x}, b.tensor(DType::f32, {3}));
+    return b;
+  };
+  return refused(method("t_"), DiagnosticCode::unsupported_mutation, "aten.t_") &&
+         refused(method("uniform_"), DiagnosticCode::unsupported_mutation, "aten.uniform_") &&
+         refused(method("frobnicate_"), DiagnosticCode::unsupported_mutation, "frobnicate_") &&
+         accepted(method("neg_")) &&
+         refused(stale_split(true), DiagnosticCode::unsupported_mutation, "cannot make that view anew") &&
+         accepted(stale_split(false)) &&
+         refused(attribute(false), DiagnosticCode::unsupported_mutation, "lift it") && accepted(attribute(true)) &&
+         refused(shared(1), DiagnosticCode::unsupported_mutation, "shares its storage") && accepted(shared(0));
+}
+FXPASS_TEST_TWICE(writes_that_cannot_be_carried_out_are_refused)
+
+constexpr auto an_input_that_is_another_is_written_with_it() -> bool {
+  GraphBuilder b;
+  InputSpec spec;
+  spec.storage = 7;
+  const ValueSpec m = b.tensor(DType::f32, {3});
+  const NodeId x = b.placeholder("x", m, spec);
+  const NodeId tied = b.placeholder("tied", m, spec);
+  b.call_method("add_", {x, 1}, m);
+  b.output({b.call_method("clone", {tied}, m)});
+  const auto graph = run(std::move(b));
+  return graph && graph->outputs().size() == 3 && graph->outputs()[1].input == 0 && graph->outputs()[2].input == 1 &&
+         graph->arguments(graph->output_node())[1].node() == graph->arguments(graph->output_node())[2].node();
+}
+FXPASS_TEST_TWICE(an_input_that_is_another_is_written_with_it)
+
+}  // namespace

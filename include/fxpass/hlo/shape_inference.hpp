@@ -25,6 +25,13 @@ class ShapeInference {
 
   [[nodiscard]] constexpr auto run() -> Expected<ShapeId> {
     if (Status form = check_form(); !form) return std::move(form).error();
+    Expected<ShapeId> result = infer();
+    if (result && !is_known(*result)) return reject("gives an element type that XLA does not have");
+    return result;
+  }
+
+ private:
+  [[nodiscard]] constexpr auto infer() -> Expected<ShapeId> {
     switch (i_.opcode) {
       case Opcode::parameter: return i_.shape;
       case Opcode::constant: return constant();
@@ -79,8 +86,13 @@ class ShapeInference {
         return binary();
     }
   }
+  [[nodiscard]] constexpr auto is_known(ShapeId id) const -> bool {
+    if (shapes_.is_array(id)) return !dtype_info(shapes_.dtype(id)).xla_name.empty();
+    for (const ShapeId element : shapes_.elements(id))
+      if (!is_known(element)) return false;
+    return true;
+  }
 
- private:
   // ---- access
 
   [[nodiscard]] constexpr auto count() const -> std::uint32_t { return i_.operands.count; }
@@ -143,6 +155,11 @@ class ShapeInference {
       const bool is_single = about.kind == AttributeKind::number || about.kind == AttributeKind::flag ||
                              about.kind == AttributeKind::enumeration;
       if (is_single && a.value.count != 1) return reject(text_of("attribute needs one number: ", about.name));
+      if (about.kind == AttributeKind::numbers && a.value.count > max_rank)
+        return reject(text_of("attribute has too many numbers: ", about.name));
+      if (about.kind == AttributeKind::enumeration &&
+          enumeration_name(a.key, module_.numbers[a.value.begin]).empty())
+        return reject(text_of("attribute has no such value: ", about.name));
     }
     if (!missing.empty()) return reject(text_of("needs attribute ", attribute_info(missing.first()).name));
     if (takes_any_shapes()) return {};
@@ -272,10 +289,8 @@ class ShapeInference {
     }
   }
   [[nodiscard]] constexpr auto compare() -> Expected<ShapeId> {
-    const std::int64_t direction = number(AttributeKey::comparison_direction);
-    if (enumeration_name(AttributeKey::comparison_direction, direction).empty())
-      return reject("has no such direction");
-    const bool is_equality = direction <= static_cast<std::int64_t>(Direction::ne);
+    const auto direction = static_cast<Direction>(number(AttributeKey::comparison_direction));
+    const bool is_equality = direction == Direction::eq || direction == Direction::ne;
     if (is_complex(dtype(0)) && !is_equality) return reject("complex numbers have no order");
     return array(shape(0).with(DType::boolean));
   }
@@ -763,7 +778,8 @@ class ShapeInference {
   [[nodiscard]] constexpr auto custom_call() -> Expected<ShapeId> {
     const std::span<const std::int64_t> aliasing = list(AttributeKey::output_operand_aliasing);
     if (module_.text(i_, AttributeKey::custom_call_target).empty()) return reject("has no target");
-    for (std::size_t n = 0; n + 1 < aliasing.size(); n += 2) {
+    if (aliasing.size() % 2 != 0) return reject("aliases need an output and an operand each");
+    for (std::size_t n = 0; n < aliasing.size(); n += 2) {
       const std::span<const ShapeId> elements = shapes_.elements(i_.shape);
       const bool is_tuple = shapes_.is_tuple(i_.shape);
       const std::int64_t output = aliasing[n], input = aliasing[n + 1];
@@ -807,7 +823,8 @@ class ShapeInference {
   /// Members of a group; without groups all replicas are one.
   [[nodiscard]] constexpr auto group_size() const -> std::int64_t {
     const std::span<const std::int64_t> groups = list(AttributeKey::replica_groups);
-    return groups.empty() ? module_.replica_count : groups[0];
+    if (!groups.empty()) return groups[0];
+    return module_.replica_count == 0 ? 1 : module_.replica_count;
   }
   /// The one dimension a collective runs over, or none.
   [[nodiscard]] constexpr auto collective_dim(const Shape& x) const -> std::optional<std::size_t> {

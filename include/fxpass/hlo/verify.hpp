@@ -24,6 +24,7 @@ class Verifier {
 
   [[nodiscard]] constexpr auto run() && -> Status {
     if (!is_name(module_.name)) report("module has an invalid name");
+    if (module_.replica_count == 0 || module_.num_partitions == 0) report("module runs on no device");
     if (module_.computations.empty()) {
       report("module has no computation");
       return std::move(found_);

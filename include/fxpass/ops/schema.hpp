@@ -27,71 +27,73 @@ struct Parameter {
   [[nodiscard]] constexpr auto is_optional() const -> bool { return type.ends_with('?'); }
 };
 
-/// Hands out the parameters of a schema, first to last.
+/// Hands out the parameters of a schema, first to last. Ends at the end of the text, or at a bracket that closes what was
+/// opened before it.
 class ParameterReader {
  public:
   constexpr explicit ParameterReader(std::string_view list) : rest_(list) {}
 
   /// The next parameter, or none. O(its length).
   constexpr auto next() -> std::optional<Parameter> {
-    while (true) {
-      while (rest_.starts_with(' ') || rest_.starts_with(',')) rest_.remove_prefix(1);
-      if (rest_.empty()) return std::nullopt;
-      if (!rest_.starts_with('*')) break;
-      keyword_only_ = true;
-      rest_.remove_prefix(1);
-    }
-    return read(take_item());
+    std::size_t begin = 0;
+    while (begin < rest_.size() && (rest_[begin] == ' ' || rest_[begin] == ',' || rest_[begin] == '*'))
+      keyword_only_ = rest_[begin++] == '*' || keyword_only_;
+    rest_.remove_prefix(begin);
+    if (rest_.empty() || rest_.front() == ')') return std::nullopt;
+    return read();
   }
+  /// What is behind the parameters handed out.
+  [[nodiscard]] constexpr auto rest() const -> std::string_view { return rest_; }
 
  private:
-  /// Up to the next comma outside brackets and quotes.
-  constexpr auto take_item() -> std::string_view {
+  static constexpr std::size_t none = std::string_view::npos;
+
+  /// Reads "Tensor(a!) self=None" up to the next comma outside brackets and quotes, in one go: schemas are read often.
+  constexpr auto read() -> Parameter {
     std::size_t depth = 0;
     char quote = '\0';
-    std::size_t i = 0;
-    for (; i < rest_.size(); ++i) {
-      const char c = rest_[i];
+    std::size_t split = 0;  // the blank between type and name, outside an annotation such as (a -> *)
+    std::size_t equals = none;
+    std::size_t open = none;  // the annotation
+    std::size_t close = none;
+    std::size_t end = 0;
+    for (; end < rest_.size(); ++end) {
+      const char c = rest_[end];
       if (quote != '\0') {
         if (c == quote) quote = '\0';
+      } else if (c >= 'a' && c <= 'z') {
         continue;
+      } else if (c == '"' || c == '\'') {
+        quote = c;
+      } else if (c == '(' || c == '[') {
+        if (c == '(' && open == none && equals == none) open = end;
+        ++depth;
+      } else if (c == ')' || c == ']') {
+        if (depth == 0 && c == ')') break;
+        if (c == ')' && close == none && equals == none) close = end;
+        if (depth > 0) --depth;
+      } else if (depth == 0) {
+        if (c == ',') break;
+        if (c == ' ' && equals == none) split = end;
+        if (c == '=' && equals == none) equals = end;
       }
-      if (c == '"' || c == '\'') quote = c;
-      if (c == '(' || c == '[') ++depth;
-      if (c == ')' || c == ']') --depth;
-      if (c == ',' && depth == 0) break;
     }
-    const std::string_view item = rest_.substr(0, i);
-    rest_.remove_prefix(i);
-    return item;
-  }
-
-  constexpr auto read(std::string_view item) const -> Parameter {
     Parameter p;
     p.keyword_only = keyword_only_;
-    std::size_t split = 0;  // the blank between type and name, outside an annotation such as (a -> *)
-    std::size_t depth = 0;
-    for (std::size_t i = 0; i < item.size() && item[i] != '='; ++i) {
-      if (item[i] == '(') ++depth;
-      if (item[i] == ')') --depth;
-      if (item[i] == ' ' && depth == 0) split = i;
-    }
-    p.type = item.substr(0, split);
-    std::string_view name = item.substr(split + 1);
-    if (const auto equals = name.find('='); equals != std::string_view::npos) {
+    p.type = rest_.substr(0, split);
+    p.name = rest_.substr(split + 1, (equals == none ? end : equals) - split - 1);
+    if (equals != none) {
       p.has_default = true;
-      p.default_value = name.substr(equals + 1);
-      name = name.substr(0, equals);
+      p.default_value = rest_.substr(equals + 1, end - equals - 1);
     }
-    p.name = name;
-    if (const auto open = p.type.find('('); open != std::string_view::npos) {
-      const auto close = p.type.find(')', open);
+    if (open < split && close < split) {
       p.aliased = true;
       p.written = p.type.substr(open, close - open).find('!') != std::string_view::npos;
       // What follows the annotation is "", "[]", "?" or "?[]": a closed set, so the type is named by a literal.
       const std::string_view suffix = p.type.substr(close + 1);
       p.type = suffix.empty() ? "Tensor" : suffix == "?" ? "Tensor?" : suffix == "[]" ? "Tensor[]" : "Tensor?[]";
     }
+    rest_.remove_prefix(end);
     return p;
   }
 
@@ -99,25 +101,12 @@ class ParameterReader {
   bool keyword_only_ = false;
 };
 
-/// A parsed view of a schema text that outlives it.
+/// A view of a schema text that outlives it. Made in O(length of the name); the parameters are read when they are asked
+/// for.
 class Schema {
  public:
   constexpr Schema() = default;
-  constexpr explicit Schema(std::string_view text) : text_(text) {
-    const auto open = text.find('(');
-    name_ = text.substr(0, open);
-    // The arrow that ends the parameters is the one outside all brackets; (a -> *) is not.
-    std::size_t depth = 0;
-    for (std::size_t i = open; i < text.size(); ++i) {
-      if (text[i] == '(') ++depth;
-      if (text[i] == ')' && --depth == 0) {
-        parameters_ = text.substr(open + 1, i - open - 1);
-        const auto arrow = text.find("-> ", i);
-        returns_ = arrow == std::string_view::npos ? std::string_view() : text.substr(arrow + 3);
-        break;
-      }
-    }
-  }
+  constexpr explicit Schema(std::string_view text) : text_(text), name_(text.substr(0, text.find('('))) {}
 
   [[nodiscard]] constexpr auto empty() const -> bool { return text_.empty(); }
   [[nodiscard]] constexpr auto text() const -> std::string_view { return text_; }
@@ -127,8 +116,15 @@ class Schema {
   [[nodiscard]] constexpr auto base() const -> std::string_view { return name_.substr(0, name_.rfind('.')); }
   /// "Tensor"
   [[nodiscard]] constexpr auto overload() const -> std::string_view { return name_.substr(name_.rfind('.') + 1); }
-  [[nodiscard]] constexpr auto returns() const -> std::string_view { return returns_; }
-  [[nodiscard]] constexpr auto parameters() const -> ParameterReader { return ParameterReader(parameters_); }
+  /// What stands behind the arrow. O(schema length).
+  [[nodiscard]] constexpr auto returns() const -> std::string_view {
+    const std::string_view rest = behind_parameters();
+    const auto arrow = rest.find("-> ");
+    return arrow == std::string_view::npos ? std::string_view() : rest.substr(arrow + 3);
+  }
+  [[nodiscard]] constexpr auto parameters() const -> ParameterReader {
+    return ParameterReader(text_.size() == name_.size() ? std::string_view() : text_.substr(name_.size() + 1));
+  }
 
   /// Position and description of the parameter called `name`. O(schema length).
   struct Found {
@@ -143,26 +139,37 @@ class Schema {
     return std::nullopt;
   }
   /// Whether any parameter is written.
-  [[nodiscard]] constexpr auto writes() const -> bool { return parameters_.find('!') != std::string_view::npos; }
+  [[nodiscard]] constexpr auto writes() const -> bool {
+    ParameterReader reader = parameters();
+    for (auto p = reader.next(); p; p = reader.next())
+      if (p->written) return true;
+    return false;
+  }
   /// Whether a result shares storage with a parameter.
   [[nodiscard]] constexpr auto returns_alias() const -> bool {
-    return returns_.find("Tensor(") != std::string_view::npos;
+    return returns().find("Tensor(") != std::string_view::npos;
   }
   /// How many values the operator returns; a list counts as one.
   [[nodiscard]] constexpr auto return_count() const -> std::uint32_t {
-    if (returns_.empty() || returns_ == "()") return 0;
-    if (!returns_.starts_with('(')) return 1;
+    const std::string_view returned = returns();
+    if (returned.empty() || returned == "()") return 0;
+    if (!returned.starts_with('(')) return 1;
     std::uint32_t count = 0;
-    ParameterReader reader(returns_.substr(1, returns_.size() - 2));
+    ParameterReader reader(returned.substr(1));
     while (reader.next()) ++count;
     return count;
   }
 
  private:
+  [[nodiscard]] constexpr auto behind_parameters() const -> std::string_view {
+    ParameterReader reader = parameters();
+    while (reader.next()) {
+    }
+    return reader.rest();
+  }
+
   std::string_view text_;
   std::string_view name_;
-  std::string_view parameters_;
-  std::string_view returns_;
 };
 
 }  // namespace fxpass::ops

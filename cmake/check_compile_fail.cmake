@@ -29,7 +29,8 @@ function(compile status_variable output_variable)
 endfunction()
 
 function(fail why)
-  message(FATAL_ERROR "${SOURCE}: ${why}\n---- ${COMPILER} printed ----\n${output}----")
+  message(NOTICE "---- ${COMPILER} printed ----\n${output}----") # in a message of its own, which CMake does not fold
+  message(FATAL_ERROR "${SOURCE}: ${why}")
 endfunction()
 
 function(count_lines text variable)

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// @file
+/// All of fxpass but the readers, in the order of the data flow. Readers parse files with compiled libraries and are
+/// headers of their own: fxpass/read/pt2.hpp, fxpass/read/exported_program.hpp, fxpass/read/fx_json.hpp.
+
+// What the compiler has to be, and which fxpass this is.
+#include <fxpass/config.hpp>
+#include <fxpass/version.hpp>
+
+// The vocabulary: element types, errors as values.
+#include <fxpass/support/diagnostic.hpp>
+#include <fxpass/support/dtype.hpp>
+#include <fxpass/support/expected.hpp>
+#include <fxpass/support/report.hpp>
+
+// A program: an FX graph as a value. Make one, look at it, change it, check it.
+#include <fxpass/graph/builder.hpp>
+#include <fxpass/graph/editor.hpp>
+#include <fxpass/graph/graph.hpp>
+#include <fxpass/graph/print.hpp>
+#include <fxpass/graph/users.hpp>
+#include <fxpass/graph/verify.hpp>
+
+// Passes over graphs: what is known of a module, what a pass needs and establishes, and pipelines of them.
+#include <fxpass/pass/contract.hpp>
+#include <fxpass/pass/fact.hpp>
+#include <fxpass/pass/forward.hpp>
+#include <fxpass/pass/kernel_registry.hpp>
+#include <fxpass/pass/module.hpp>
+#include <fxpass/pass/observer.hpp>
+#include <fxpass/pass/pass.hpp>
+#include <fxpass/pass/pipeline.hpp>
+#include <fxpass/pass/process_groups.hpp>
+
+// The library's own passes, and the order in which they run by default.
+#include <fxpass/passes/default_pipeline.hpp>
+
+// From a graph to HLO, for a target.
+#include <fxpass/hlo/builder.hpp>
+#include <fxpass/hlo/module.hpp>
+#include <fxpass/hlo/verify.hpp>
+#include <fxpass/lower/compile.hpp>
+#include <fxpass/lower/lower.hpp>
+#include <fxpass/neuron/target.hpp>
+
+// Out: HLO as text and as a proto, graphs as text and as Python, files.
+#include <fxpass/emit/file.hpp>
+#include <fxpass/emit/fx_python.hpp>
+#include <fxpass/emit/fx_text.hpp>
+#include <fxpass/emit/hlo_proto.hpp>
+#include <fxpass/emit/hlo_text.hpp>

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -256,9 +257,11 @@ class LowerTo {
 
   /// `Expected<LoweredModule>`. A module of which a needed fact is not known to be true does not compile.
   template <AnyModule M>
-  constexpr auto operator()(const M& module) const {
+  constexpr auto operator()(const M& module) const
+      -> std::conditional_t<require_facts<LoweringNeeds, typename M::facts, LowerTo>::ok, Expected<LoweredModule>,
+                            Rejected> {
     using Verdict = require_facts<LoweringNeeds, typename M::facts, LowerTo>;
-    static_assert(sizeof(check<Verdict>) != 0);
+    static_assert(sizeof(check_verdict<Verdict>) != 0);
     if constexpr (Verdict::ok)
       return lower_graph(module.graph(), target_, table_);
     else
@@ -276,7 +279,7 @@ class LowerTo {
 template <LoweringTarget Target, class... L>
 [[nodiscard]] constexpr auto lower(const Target& target, lowerings<L...> list) {
   using Verdict = lowering_verdict<lowerings<L...>>;
-  static_assert(sizeof(check<Verdict>) != 0);
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
   if constexpr (Verdict::ok)
     return LowerTo<Target>(target, list.table());
   else

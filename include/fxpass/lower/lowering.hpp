@@ -198,21 +198,21 @@ struct duplicate_lowering {
   static constexpr bool ok = false;
 };
 template <class... Words>
-struct check<duplicate_lowering<Words...>> {
+struct check_verdict<duplicate_lowering<Words...>> {
   static_assert(duplicate_lowering<Words...>::ok, "fxpass: two lowerings for one operator: 'override_with' replaces one");
 };
 
 namespace detail {
 template <class List, bool = List::clash.exists()>
 struct LoweringVerdict {
-  using type = in_order;
+  using type = verdict::in_order;
 };
 template <class List>
 struct LoweringVerdict<List, true> {
   using First = typename Unwrapped<at<List::clash.first, List>>::type;
   using Second = typename Unwrapped<at<List::clash.second, List>>::type;
   using type =
-      duplicate_lowering<lowering<Second>, lowers_the_operator_of<First>, to_mend<override_with<lowerings<Second>>>>;
+      duplicate_lowering<lowering<Second>, lowers_the_operator_of<First>, verdict::to_mend<override_with<lowerings<Second>>>>;
 };
 }  // namespace detail
 
@@ -224,7 +224,7 @@ using lowering_verdict = typename detail::LoweringVerdict<List>::type;
 template <class... L, class... M>
 [[nodiscard]] constexpr auto operator+(lowerings<L...>, lowerings<M...>) {
   using Verdict = lowering_verdict<lowerings<L..., M...>>;
-  static_assert(sizeof(check<Verdict>) != 0);
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
   if constexpr (Verdict::ok)
     return lowerings<L..., M...>{};
   else

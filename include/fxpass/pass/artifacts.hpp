@@ -3,8 +3,11 @@
 
 #include <fxpass/graph/editor.hpp>
 #include <fxpass/pass/contract.hpp>
+#include <fxpass/pass/verdict.hpp>
 
 #include <concepts>
+#include <type_traits>
+#include <utility>
 
 /// @file
 /// Artifacts: the values that belong to facts. A module stores those of its facts; a pass gets those of its contract.
@@ -79,17 +82,22 @@ class Artifacts {
   [[nodiscard]] constexpr auto get() const -> auto& {
     constexpr bool is_needed = detail::lists<F, needs_of<P>>;
     constexpr bool is_established = detail::lists<F, establishes_of<P>>;
-    static_assert(is_needed || is_established, "fxpass: a pass gets the artifacts of facts that it needs or establishes");
-    if constexpr (is_established) {
+    using Verdict = std::conditional_t<is_needed || is_established, verdict::in_order,
+                                       verdict::outside_contract<verdict::pass<P>, verdict::artifact_of<F>,
+                                                                 verdict::to_mend<verdict::declare_needs<F>>>>;
+    static_assert(sizeof(check_verdict<Verdict>) != 0);
+    if constexpr (is_established)
       return *pointer<F>().value;
-    } else if constexpr (is_needed) {
-      return static_cast<const typename F::artifact&>(*pointer<F>().value);
-    } else {
-      return *this;
-    }
+    else if constexpr (is_needed)
+      return std::as_const(*pointer<F>().value);
+    else
+      return none<F>();
   }
 
  private:
+  /// Never defined: stands where the assertion above has failed.
+  template <class F>
+  static auto none() -> const typename F::artifact&;
   template <class F>
   constexpr auto pointer() const -> const detail::ArtifactPointer<F>& { return pointers_; }
 

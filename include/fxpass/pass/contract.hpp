@@ -174,8 +174,6 @@ template <class List>
 inline constexpr std::array<FactInfo, 0> fact_infos{};
 template <class... F>
 inline constexpr std::array<FactInfo, sizeof...(F)> fact_infos<facts<F...>>{fact_info<F>...};
-template <class... F>
-inline constexpr std::array<FactInfo, sizeof...(F)> fact_infos<everything_but<F...>>{fact_info<F>...};
 
 template <class Keeps>
 inline constexpr Keeping keeping_of = Keeping::undeclared;
@@ -186,6 +184,18 @@ inline constexpr Keeping keeping_of<everything_but<F...>> = Keeping::everything_
 template <class... F>
 inline constexpr Keeping keeping_of<facts<F...>> = Keeping::only;
 
+/// The facts that the `keeps` of `P` lists.
+template <class Keeps>
+struct ListedIn {
+  using type = facts<>;
+};
+template <template <class...> class Keeps, class... F>
+struct ListedIn<Keeps<F...>> {
+  using type = facts<F...>;
+};
+template <class P>
+using listed_of = typename ListedIn<typename KeepsOf<P>::type>::type;
+
 }  // namespace detail
 
 /// The contract of `P` as a value.
@@ -195,6 +205,6 @@ inline constexpr Contract contract_of{P::name,
                                       detail::fact_infos<forbids_of<P>>,
                                       detail::fact_infos<establishes_of<P>>,
                                       detail::keeping_of<typename detail::KeepsOf<P>::type>,
-                                      detail::fact_infos<typename detail::KeepsOf<P>::type>};
+                                      detail::fact_infos<detail::listed_of<P>>};
 
 }  // namespace fxpass

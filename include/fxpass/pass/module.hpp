@@ -44,8 +44,8 @@ class ModuleOf {
   /// The artifact of a fact that is true of the module.
   template <FactWithArtifact Fact>
   [[nodiscard]] constexpr auto artifact() const -> decltype(auto) {
-    using Verdict = require_facts<fxpass::facts<Fact>, facts, artifact_of<Fact>>;
-    static_assert(sizeof(check<Verdict>) != 0);
+    using Verdict = require_facts<fxpass::facts<Fact>, facts, verdict::artifact_of<Fact>>;
+    static_assert(sizeof(check_verdict<Verdict>) != 0);
     if constexpr (Verdict::ok) {
       return (static_cast<const detail::ArtifactSlot<Fact>&>(artifacts_).value);
     } else {
@@ -128,8 +128,10 @@ constexpr void check_fact(const FactInfo& fact, const Graph& graph, Diagnostics&
 /// history: a functional export, or a module whose passes are switched off.
 template <Fact... F, AnyModule M>
 [[nodiscard]] constexpr auto check_facts(M module) {
-  static_assert((CheckableFact<F> && ...), "fxpass: check_facts proves facts that have a checker");
-  static_assert((!FactWithArtifact<F> && ...), "fxpass: a check makes no artifact: run the pass that does");
+  constexpr bool all_have_checkers = (CheckableFact<F> && ...);
+  static_assert(all_have_checkers, "fxpass: check_facts proves facts that have a checker");
+  constexpr bool some_have_artifacts = (FactWithArtifact<F> || ...);
+  static_assert(!some_have_artifacts, "fxpass: a check makes no artifact: run the pass that does");
   return [&]<class... Old>(facts<Old...>) -> Expected<Module<Old..., F...>> {
     using Facts = fact_set<Old..., F...>;
     Diagnostics errors;

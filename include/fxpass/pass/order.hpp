@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 /// @file
 /// Whether passes may run in a given order. The walk over the contracts computes with values, once for a pipeline; types
@@ -146,38 +147,39 @@ inline constexpr std::array<const Contract*, sizeof...(P)> contracts_of{&contrac
 /// The sentence for a finding.
 template <Finding F, class... P>
 [[nodiscard]] consteval auto word_finding() {
+  using namespace verdict;
   using Passes = types<P...>;
-  using Pass = at<F.pass, Passes>;
   if constexpr (F.fault == Fault::none) {
     return in_order();
   } else if constexpr (F.fault == Fault::same_name) {
+    using Pass = at<F.pass, Passes>;
     return duplicate_pass<pass<Pass>, has_the_name_of<at<F.culprit, Passes>>, to_mend<wrap_in_named<Pass>>>();
-  } else if constexpr (F.fault == Fault::established_before || F.fault == Fault::true_of_module) {
-    using Forbidden = at<F.fact, forbids_of<Pass>>;
-    if constexpr (F.fault == Fault::established_before) {
-      using Culprit = at<F.culprit, Passes>;
-      return wrong_pass_order<pass<Pass>, forbids<Forbidden>, was_established_by<Culprit>,
-                              to_mend<move<Pass>, before<Culprit>>>();
-    } else {
-      return forbidden_fact<pass<Pass>, forbids<Forbidden>, is_true_of_the_module, to_mend<leave_out<Pass>>>();
-    }
+  } else if constexpr (F.fault == Fault::true_of_module) {
+    using Pass = at<F.pass, Passes>;
+    return forbidden_fact<pass<Pass>, forbids<at<F.fact, forbids_of<Pass>>>, is_true_of_the_module,
+                          to_mend<leave_out<Pass>>>();
+  } else if constexpr (F.fault == Fault::established_before) {
+    using Pass = at<F.pass, Passes>;
+    using Culprit = at<F.culprit, Passes>;
+    return wrong_pass_order<pass<Pass>, forbids<at<F.fact, forbids_of<Pass>>>, was_established_by<Culprit>,
+                            to_mend<move<Pass>, before<Culprit>>>();
   } else {
+    using Pass = at<F.pass, Passes>;
     using Needed = at<F.fact, needs_of<Pass>>;
     if constexpr (F.fault == Fault::missing) {
       return missing_fact<pass<Pass>, needs<Needed>, is_not_true_of_the_module,
                           typename MendMissing<Needed, Pass>::type>();
     } else {
       using Culprit = at<F.culprit, Passes>;
-      if constexpr (F.fault == Fault::established_later) {
+      if constexpr (F.fault == Fault::established_later)
         return wrong_pass_order<pass<Pass>, needs<Needed>, is_established_later_by<Culprit>,
                                 to_mend<move<Culprit>, before<Pass>>>();
-      } else if constexpr (contract_of<Culprit>.keeping == Keeping::undeclared) {
+      else if constexpr (contract_of<Culprit>.keeping == Keeping::undeclared)
         return wrong_pass_order<pass<Pass>, needs<Needed>, was_lost_by<Culprit>,
                                 to_mend<declare_keeps<Needed>, in<Culprit>>>();
-      } else {
+      else
         return wrong_pass_order<pass<Pass>, needs<Needed>, was_lost_by<Culprit>,
                                 to_mend<move<Pass>, before<Culprit>>>();
-      }
     }
   }
 }
@@ -192,7 +194,7 @@ template <class... P>
     return i;
   }();
   if constexpr (bad == sizeof...(P)) {
-    return in_order();
+    return verdict::in_order();
   } else {
     return judge_pass<at<bad, types<P...>>>();
   }
@@ -216,6 +218,85 @@ template <class Facts, class... P>
     return word_finding<find_fault(contracts_of<P...>, Meeting{true, fact_infos<Facts>}), P...>();
   }
 }
+
+/// The contract that passes have together, if their order is right.
+template <class... P>
+struct JointContract {
+  using AllNeeds = join<facts, needs_of<P>...>;
+  using AllForbidden = join<facts, forbids_of<P>...>;
+  using AllEstablished = join<facts, establishes_of<P>...>;
+  template <class... Lists>
+  using JoinLists = join<facts, Lists...>;
+  using AllListed = JoinLists<listed_of<P>...>;
+
+  /// Needs that the module has to meet: no pass before has said anything of them.
+  struct OpenNeeds {
+    static constexpr auto chosen = [] {
+      Choice<size_of<AllNeeds>> choice;
+      FactWalk walk(contracts_of<P...>, {});
+      std::size_t flat = 0;
+      for (std::size_t i = 0; i < sizeof...(P); ++i) {
+        for (const FactInfo& fact : contracts_of<P...>[i]->needs) {
+          if (!walk.holds(fact)) {
+            choice.index[choice.count++] = flat;
+            walk.hold(fact, the_module);
+          }
+          ++flat;
+        }
+        walk.step(i);
+      }
+      return choice;
+    }();
+  };
+  struct OpenForbidden {
+    static constexpr auto chosen = [] {
+      Choice<size_of<AllForbidden>> choice;
+      FactWalk walk(contracts_of<P...>, {});
+      std::size_t flat = 0;
+      for (std::size_t i = 0; i < sizeof...(P); ++i) {
+        for (const FactInfo& fact : contracts_of<P...>[i]->forbids) {
+          if (walk.state(fact).is == FactState::Is::open) choice.index[choice.count++] = flat;
+          ++flat;
+        }
+        walk.step(i);
+      }
+      return choice;
+    }();
+  };
+  struct Established {
+    static constexpr auto chosen = [] {
+      Choice<size_of<AllEstablished>> choice;
+      FactWalk walk(contracts_of<P...>, {});
+      for (std::size_t i = 0; i < sizeof...(P); ++i) walk.step(i);
+      for (std::size_t i = 0; i < size_of<AllEstablished>; ++i)
+        if (walk.holds(fact_infos<AllEstablished>[i])) choice.index[choice.count++] = i;
+      return choice;
+    }();
+  };
+
+  static constexpr bool all_declare = ((contract_of<P>.keeping != Keeping::undeclared) && ...);
+  static constexpr bool all_but = ((contract_of<P>.keeping == Keeping::everything_but) && ...);
+  /// Of the facts that the passes list, those that matter: lost by some pass, or kept by every one.
+  struct Listed {
+    static constexpr auto chosen = [] {
+      Choice<size_of<AllListed>> choice;
+      for (std::size_t i = 0; i < size_of<AllListed>; ++i) {
+        const bool is_kept = (contract_of<P>.keeps(fact_infos<AllListed>[i]) && ...);
+        if (is_kept != all_but) choice.index[choice.count++] = i;
+      }
+      return choice;
+    }();
+  };
+  template <class List, class Chooser>
+  using Chosen = typename FactSet<typename Choose<facts, List, Chooser>::type>::type;
+
+  using needs = Chosen<AllNeeds, OpenNeeds>;
+  using forbids = Chosen<AllForbidden, OpenForbidden>;
+  using establishes = Chosen<AllEstablished, Established>;
+  using listed = Chosen<AllListed, Listed>;
+  using keeps = std::conditional_t<!all_declare, undeclared,
+                                   std::conditional_t<all_but, join<everything_but, listed>, listed>>;
+};
 
 }  // namespace detail
 

@@ -67,23 +67,12 @@ template <TextConstant Name, FXPass P>
   return {std::move(pass)};
 }
 
-// Words of `not_a_pass` verdicts.
-struct has_no_static_name;
-template <class Returned>
-struct returns;
-struct run_must_return_an_expected_graph_or_a_status;
-struct run_must_be_const;
-struct has_no_run_for_a_graph_and_a_context_nor_begin;
-struct wants_must_take_a_node_and_an_operator_and_return_bool;
-struct visit_must_take_the_state_and_a_sweep_and_return_a_status;
-struct finish_must_take_the_state_a_graph_and_a_context_and_return_a_status;
-struct must_be_copyable;
-
 namespace detail {
 
 /// Why `P` is no pass.
 template <class P>
 [[nodiscard]] consteval auto judge_pass() {
+  using namespace verdict;
   if constexpr (FXPass<P>) {
     return in_order();
   } else if constexpr (std::same_as<P, Rejected>) {

@@ -49,6 +49,24 @@ template <class... P>
 struct PassesIn<Pipeline<P...>> {
   using type = types<P...>;
 };
+// A pipeline has a contract as a pass has. It is worked out when somebody asks.
+template <class... P>
+struct NeedsOf<Pipeline<P...>> {
+  using type = typename JointContract<P...>::needs;
+};
+template <class... P>
+struct ForbidsOf<Pipeline<P...>> {
+  using type = typename JointContract<P...>::forbids;
+};
+template <class... P>
+struct EstablishesOf<Pipeline<P...>> {
+  using type = typename JointContract<P...>::establishes;
+};
+template <class... P>
+struct KeepsOf<Pipeline<P...>> {
+  using type = typename JointContract<P...>::keeps;
+};
+
 template <class... T>
 using flat = join<types, typename PassesIn<T>::type...>;
 
@@ -90,7 +108,7 @@ template <class Q, std::size_t Offset, std::size_t Removed, class New, class... 
 [[nodiscard]] consteval auto judge_splice() {
   constexpr std::size_t position = position_of<Q, P...>();
   if constexpr (position == sizeof...(P)) {
-    return no_such_pass<pass<Q>, in<Pipeline<P...>>>();
+    return verdict::no_such_pass<verdict::pass<Q>, verdict::in<Pipeline<P...>>>();
   } else {
     using Spliced = typename Splice<position + Offset, Removed, types<P...>, New>::type;
     return typename VerdictOnList<Spliced>::type();
@@ -151,7 +169,7 @@ class Pipeline {
   template <class Q>
   [[nodiscard]] constexpr auto add_pass(Q added) const {
     using Verdict = typename detail::VerdictOnList<detail::flat<Pipeline, Q>>::type;
-    static_assert(sizeof(check<Verdict>) != 0);
+    static_assert(sizeof(check_verdict<Verdict>) != 0);
     if constexpr (Verdict::ok) {
       return detail::PipelineMaker::make(*this, added);
     } else {
@@ -162,7 +180,7 @@ class Pipeline {
   template <class Where, class Q>
   [[nodiscard]] constexpr auto insert_before(Q added) const {
     using Verdict = decltype(detail::judge_splice<Where, 0, 0, detail::flat<Q>, P...>());
-    static_assert(sizeof(check<Verdict>) != 0);
+    static_assert(sizeof(check_verdict<Verdict>) != 0);
     if constexpr (Verdict::ok) {
       return splice<Where, 0, 0>(added);
     } else {
@@ -173,7 +191,7 @@ class Pipeline {
   template <class Where, class Q>
   [[nodiscard]] constexpr auto insert_after(Q added) const {
     using Verdict = decltype(detail::judge_splice<Where, 1, 0, detail::flat<Q>, P...>());
-    static_assert(sizeof(check<Verdict>) != 0);
+    static_assert(sizeof(check_verdict<Verdict>) != 0);
     if constexpr (Verdict::ok) {
       return splice<Where, 1, 0>(added);
     } else {
@@ -184,7 +202,7 @@ class Pipeline {
   template <class Old, class Q>
   [[nodiscard]] constexpr auto replace(Q by) const {
     using Verdict = decltype(detail::judge_splice<Old, 0, 1, detail::flat<Q>, P...>());
-    static_assert(sizeof(check<Verdict>) != 0);
+    static_assert(sizeof(check_verdict<Verdict>) != 0);
     if constexpr (Verdict::ok) {
       return splice<Old, 0, 1>(by);
     } else {
@@ -195,7 +213,7 @@ class Pipeline {
   template <class Old>
   [[nodiscard]] constexpr auto without() const {
     using Verdict = decltype(detail::judge_splice<Old, 0, 1, detail::types<>, P...>());
-    static_assert(sizeof(check<Verdict>) != 0);
+    static_assert(sizeof(check_verdict<Verdict>) != 0);
     if constexpr (Verdict::ok) {
       return splice<Old, 0, 1>(Pipeline<>());
     } else {
@@ -203,12 +221,16 @@ class Pipeline {
     }
   }
 
+  /// What a run on an `M` gives: `Expected<Module<...>>` with the facts that are then true.
+  template <AnyModule M>
+  using Result = typename detail::ResultOfRun<meeting_verdict<typename M::facts, P...>::ok, typename M::facts, P...>::type;
+
   /// Runs the passes: a module with the facts that are then true, or the errors of the first pass that failed, which
   /// name it. Neighbouring forward passes share a traversal.
   template <AnyModule M>
-  [[nodiscard]] constexpr auto operator()(M module) const {
+  [[nodiscard]] constexpr auto operator()(M module) const -> Result<M> {
     using Verdict = meeting_verdict<typename M::facts, P...>;
-    static_assert(sizeof(check<Verdict>) != 0);
+    static_assert(sizeof(check_verdict<Verdict>) != 0);
     if constexpr (Verdict::ok) {
       Context context;
       return detail::PipelineRunner<M, P...>(passes_, std::move(module), context).run();
@@ -218,9 +240,9 @@ class Pipeline {
   }
   /// The same.
   template <AnyModule M>
-  [[nodiscard]] constexpr auto run_passes(M module) const {
+  [[nodiscard]] constexpr auto run_passes(M module) const -> Result<M> {
     using Verdict = meeting_verdict<typename M::facts, P...>;
-    static_assert(sizeof(check<Verdict>) != 0);
+    static_assert(sizeof(check_verdict<Verdict>) != 0);
     if constexpr (Verdict::ok) {
       Context context;
       return detail::PipelineRunner<M, P...>(passes_, std::move(module), context).run();
@@ -230,9 +252,9 @@ class Pipeline {
   }
   /// The same; warnings go to `context`, and `observers` see each step.
   template <AnyModule M, PassObserver... O>
-  [[nodiscard]] constexpr auto run_passes(M module, Context& context, O&&... observers) const {
+  [[nodiscard]] constexpr auto run_passes(M module, Context& context, O&&... observers) const -> Result<M> {
     using Verdict = meeting_verdict<typename M::facts, P...>;
-    static_assert(sizeof(check<Verdict>) != 0);
+    static_assert(sizeof(check_verdict<Verdict>) != 0);
     if constexpr (!Verdict::ok) {
       return Rejected();
     } else if constexpr (sizeof...(O) == 0) {
@@ -252,7 +274,7 @@ class Pipeline {
   template <class Q>
   [[nodiscard]] constexpr auto get() const -> decltype(auto) {
     using Verdict = decltype(detail::judge_splice<Q, 0, 0, detail::types<>, P...>());
-    static_assert(sizeof(check<Verdict>) != 0);
+    static_assert(sizeof(check_verdict<Verdict>) != 0);
     if constexpr (Verdict::ok) {
       return (detail::member<detail::position_of<Q, P...>()>(passes_));
     } else {
@@ -279,7 +301,7 @@ using FXPassManager = Pipeline<>;
 template <class... T>
 [[nodiscard]] constexpr auto pipeline(T... parts) {
   using Verdict = typename detail::VerdictOnList<detail::flat<T...>>::type;
-  static_assert(sizeof(check<Verdict>) != 0);
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
   if constexpr (Verdict::ok) {
     return detail::PipelineMaker::make(parts...);
   } else {
@@ -292,7 +314,7 @@ template <class A, class B>
   requires detail::Composable<A, B>
 [[nodiscard]] constexpr auto operator|(A a, B b) {
   using Verdict = typename detail::VerdictOnList<detail::flat<A, B>>::type;
-  static_assert(sizeof(check<Verdict>) != 0);
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
   if constexpr (Verdict::ok) {
     return detail::PipelineMaker::make(a, b);
   } else {
@@ -326,7 +348,7 @@ template <class Sequence>
 [[nodiscard]] constexpr auto pipeline_from(const Sequence& sequence) {
   using Parts = decltype(boost::hana::unpack(sequence, detail::TypesOf()));
   using Verdict = typename detail::VerdictOnList<typename detail::Flatten<Parts>::type>::type;
-  static_assert(sizeof(check<Verdict>) != 0);
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
   if constexpr (Verdict::ok) {
     return boost::hana::unpack(sequence, detail::MakePipeline());
   } else {

@@ -110,6 +110,16 @@ struct RunPlan {
   }();
 };
 
+/// What a run of `P` on a module with facts `Facts` gives, if the verdict on it is good.
+template <bool Ok, class Facts, class... P>
+struct ResultOfRun {
+  using type = Rejected;
+};
+template <class Facts, class... P>
+struct ResultOfRun<true, Facts, P...> {
+  using type = Expected<typename RunPlan<Facts, P...>::Result>;
+};
+
 /// Says in each diagnostic which pass it comes from.
 [[nodiscard]] constexpr auto in_pass(std::string_view pass, Diagnostics errors) -> Diagnostics {
   for (Diagnostic& d : errors) d.message = text_of("in pass '", pass, "': ", d.message);
@@ -258,7 +268,7 @@ class PipelineRunner {
 
   /// What a pass is to establish it gets empty, unless it needs what is there.
   template <class... E, class... N>
-  constexpr void clear_artifacts(facts<E...>, facts<N...> needed) {
+  constexpr void clear_artifacts(facts<E...>, [[maybe_unused]] facts<N...> needed) {
     (clear_artifact<E>(needed), ...);
   }
   template <class E, class... N>

@@ -14,13 +14,16 @@
 ///                      is_established_later_by<AliasingOutputRewritePass>,
 ///                      to_mend<move<AliasingOutputRewritePass>, before<InPlaceToOutOfPlacePass>>>
 ///
-/// A function that meets a bad verdict instantiates `check<Verdict>` itself and returns `Rejected`: the assertion is then
-/// one step below the user's call, and nothing else is instantiated. `sizeof` stands in a `static_assert` of its own,
-/// since Clang takes a function for no constant expression that has an erroneous expression in its body.
+/// (with `fxpass::` and `fxpass::verdict::` before the names). A function that gets a bad verdict instantiates
+/// `check_verdict<Verdict>` itself and returns `Rejected`: the assertion is then one step below the user's call, and
+/// nothing else is instantiated. `sizeof` stands in a `static_assert` of its own, since to Clang a function with an
+/// erroneous expression in its body is no constant expression, which would be a second error.
 
 namespace fxpass {
 
-// The words. None is ever defined; they are there to be printed. ------------------------------------------------------
+namespace verdict {
+
+// The words: declared to be printed, never defined. --------------------------------------------------------------------
 template <class P>
 struct pass;
 template <class F>
@@ -39,6 +42,14 @@ struct is_not_true_of_the_module;
 struct is_true_of_the_module;
 template <class P>
 struct has_the_name_of;
+struct has_no_static_name;
+struct must_be_copyable;
+struct run_must_return_an_expected_graph_or_a_status;
+struct run_must_be_const;
+struct has_no_run_for_a_graph_and_a_context_nor_begin;
+struct wants_must_take_a_node_and_an_operator_and_return_bool;
+struct visit_must_take_the_state_and_a_sweep_and_return_a_status;
+struct finish_must_take_the_state_a_graph_and_a_context_and_return_a_status;
 template <class... What>
 struct to_mend;
 template <class P>
@@ -48,14 +59,14 @@ struct add;
 template <class P>
 struct before;
 template <class P>
-struct after;
-template <class P>
 struct leave_out;
 template <class P>
 struct wrap_in_named;
-/// Have pass `P` say that it keeps the fact, if it does.
+/// Let a pass say that it keeps the fact, if it does.
 template <class F>
 struct declare_keeps;
+template <class F>
+struct declare_needs;
 template <class P>
 struct in;
 template <class F>
@@ -93,33 +104,44 @@ template <class... Words>
 struct no_such_pass {
   static constexpr bool ok = false;
 };
+template <class... Words>
+struct outside_contract {
+  static constexpr bool ok = false;
+};
+
+}  // namespace verdict
 
 /// Complete if the verdict is good, an error if it is bad.
 template <class Verdict>
-struct check {};
+struct check_verdict {};
 template <class... Words>
-struct check<wrong_pass_order<Words...>> {
-  static_assert(wrong_pass_order<Words...>::ok, "fxpass: wrong pass order");
+struct check_verdict<verdict::wrong_pass_order<Words...>> {
+  static_assert(verdict::wrong_pass_order<Words...>::ok, "fxpass: wrong pass order");
 };
 template <class... Words>
-struct check<missing_fact<Words...>> {
-  static_assert(missing_fact<Words...>::ok, "fxpass: the module lacks a fact that is needed here");
+struct check_verdict<verdict::missing_fact<Words...>> {
+  static_assert(verdict::missing_fact<Words...>::ok, "fxpass: the module lacks a fact that is needed here");
 };
 template <class... Words>
-struct check<forbidden_fact<Words...>> {
-  static_assert(forbidden_fact<Words...>::ok, "fxpass: a fact is true of the module that a pass forbids");
+struct check_verdict<verdict::forbidden_fact<Words...>> {
+  static_assert(verdict::forbidden_fact<Words...>::ok, "fxpass: a fact is true of the module that a pass forbids");
 };
 template <class... Words>
-struct check<duplicate_pass<Words...>> {
-  static_assert(duplicate_pass<Words...>::ok, "fxpass: two passes of a pipeline have one name");
+struct check_verdict<verdict::duplicate_pass<Words...>> {
+  static_assert(verdict::duplicate_pass<Words...>::ok, "fxpass: two passes of a pipeline have one name");
 };
 template <class... Words>
-struct check<not_a_pass<Words...>> {
-  static_assert(not_a_pass<Words...>::ok, "fxpass: this is not a pass");
+struct check_verdict<verdict::not_a_pass<Words...>> {
+  static_assert(verdict::not_a_pass<Words...>::ok, "fxpass: this is not a pass");
 };
 template <class... Words>
-struct check<no_such_pass<Words...>> {
-  static_assert(no_such_pass<Words...>::ok, "fxpass: the pipeline has no such pass");
+struct check_verdict<verdict::no_such_pass<Words...>> {
+  static_assert(verdict::no_such_pass<Words...>::ok, "fxpass: the pipeline has no such pass");
+};
+template <class... Words>
+struct check_verdict<verdict::outside_contract<Words...>> {
+  static_assert(verdict::outside_contract<Words...>::ok,
+                "fxpass: a pass gets the artifacts of facts that it needs or establishes");
 };
 
 /// What a function returns after a bad verdict. It takes part in whatever comes next, so that one mistake is one error.
@@ -159,12 +181,12 @@ namespace detail {
 /// What to do where no pass of a pipeline establishes `F`.
 template <class F, class Before>
 struct MendMissing {
-  using type = to_mend<establish<F>, before<Before>>;
+  using type = verdict::to_mend<verdict::establish<F>, verdict::before<Before>>;
 };
 template <class F, class Before>
   requires requires { typename F::provider; }
 struct MendMissing<F, Before> {
-  using type = to_mend<add<typename F::provider>, before<Before>>;
+  using type = verdict::to_mend<verdict::add<typename F::provider>, verdict::before<Before>>;
 };
 
 /// Index of the first of `needed` that is not in `have`; their number if all are.
@@ -177,6 +199,7 @@ struct MendMissing<F, Before> {
 
 template <class Needs, class Have, class Who>
 [[nodiscard]] consteval auto judge_facts() {
+  using namespace verdict;
   constexpr std::size_t missing = first_missing(fact_infos<Needs>, fact_infos<Have>);
   if constexpr (missing == size_of<Needs>) {
     return in_order();
@@ -192,7 +215,7 @@ template <class Needs, class Have, class Who>
 /// `Needs`. Both are `facts<...>`.
 ///
 ///     using Verdict = require_facts<facts<OutOfPlace>, typename M::facts, Lowering>;
-///     static_assert(sizeof(check<Verdict>) != 0);
+///     static_assert(sizeof(check_verdict<Verdict>) != 0);
 ///     if constexpr (Verdict::ok) {
 ///       ...
 ///     } else {

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// expect-error-first: fxpass: the module lacks a fact that is needed here
+// expect-error: missing_fact<fxpass::verdict::pass<fxpass::InPlaceToOutOfPlacePass>, fxpass::verdict::needs<fxpass::AliasesAnalysed>
+#include <fxpass/passes/default_pipeline.hpp>
+
+using namespace fxpass;
+
+auto run(const Expected<Module<>>& program) {
+#ifdef FXPASS_CONTROL
+  return program.and_then(get_default_pass_manager()).has_value();
+#else
+  return program.and_then(pipeline(InPlaceToOutOfPlacePass{})).has_value();
+#endif
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// expect-error-first: fxpass: the pipeline has no such pass
+// expect-error: no_such_pass<fxpass::verdict::pass<fxpass::InPlaceToOutOfPlacePass>, fxpass::verdict::in<fxpass::Pipeline<fxpass::DeviceRewriterPass>
+#include <fxpass/passes/default_pipeline.hpp>
+
+using namespace fxpass;
+
+#ifdef FXPASS_CONTROL
+inline constexpr auto passes = pipeline(DeviceRewriterPass{}).without<DeviceRewriterPass>();
+#else
+inline constexpr auto passes = pipeline(DeviceRewriterPass{}).without<InPlaceToOutOfPlacePass>();
+#endif

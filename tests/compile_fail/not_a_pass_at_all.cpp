@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// expect-error-first: fxpass: this is not a pass
+// expect-error: not_a_pass<int, fxpass::verdict::has_no_static_name>
+#include <fxpass/passes/default_pipeline.hpp>
+
+using namespace fxpass;
+
+#ifdef FXPASS_CONTROL
+inline constexpr auto passes = DeviceRewriterPass{} | AliasingOutputRewritePass{};
+#else
+inline constexpr auto passes = DeviceRewriterPass{} | 3;
+#endif

@@ -32,15 +32,23 @@ class Call {
 
   /// The argument given for parameter `name`, or none where the call leaves it at its default.
   [[nodiscard]] constexpr auto given(std::string_view name) const -> std::optional<Argument> {
-    const auto arguments = graph_->arguments(id_);
-    for (const Argument& a : arguments)
-      if (a.is_keyword() && detail::keyword_names(graph_->text(a.keyword()), name) && !is_other_parameter(a, name))
-        return a;
+    if (const auto a = given_by_keyword(name)) return a;
     const auto found = find_position(name);
-    if (!found || found->parameter.keyword_only) return std::nullopt;
-    if (found->position < arguments.size() && !arguments[found->position].is_keyword())
-      return arguments[found->position];
-    return std::nullopt;
+    return found ? given_at(found->position, found->parameter) : std::nullopt;
+  }
+  /// Calls `visit(parameter, argument)` for each parameter of the schema, in its order, with what `given` says of it.
+  /// Reads the schema once, where asking for each parameter by its name would read it for each.
+  template <class F>
+  constexpr void for_each_parameter(F&& visit) const {
+    const bool is_in_order = op().parameters == TextId{};
+    ops::ParameterReader reader = schema_.parameters();
+    std::uint32_t position = 0;
+    for (auto p = reader.next(); p; p = reader.next(), ++position) {
+      std::optional<Argument> a;
+      if (is_in_order) a = given_at(position, *p);
+      if (!a) a = is_in_order ? given_by_keyword(p->name) : given(p->name);
+      visit(*p, a);
+    }
   }
   /// The tensor given for `name`, or `no_node`.
   [[nodiscard]] constexpr auto operand(std::string_view name) const -> NodeId {
@@ -133,6 +141,18 @@ class Call {
   }
 
  private:
+  [[nodiscard]] constexpr auto given_by_keyword(std::string_view name) const -> std::optional<Argument> {
+    for (const Argument& a : graph_->arguments(id_))
+      if (a.is_keyword() && detail::keyword_names(graph_->text(a.keyword()), name) && !is_other_parameter(a, name))
+        return a;
+    return std::nullopt;
+  }
+  [[nodiscard]] constexpr auto given_at(std::uint32_t position, const ops::Parameter& parameter) const
+      -> std::optional<Argument> {
+    const auto arguments = graph_->arguments(id_);
+    const bool is_given = !parameter.keyword_only && position < arguments.size() && !arguments[position].is_keyword();
+    return is_given ? std::optional(arguments[position]) : std::nullopt;
+  }
   /// `input` may stand for `self` or for `indices`: it means the one that the operator has.
   [[nodiscard]] constexpr auto is_other_parameter(const Argument& a, std::string_view name) const -> bool {
     const std::string_view keyword = graph_->text(a.keyword());

@@ -230,6 +230,9 @@ class OperatorInterner {
       const ops::Schema schema = graph.schema(o);
       o.view = ops::view_rule(schema);
       o.writes = ops::may_write(schema);
+      o.write_rule = ops::write_rule(schema);
+      o.takes_device = schema.find("device").has_value();
+      o.names_group = !schema.base().starts_with("aten.") && schema.find("group_name").has_value();
     }
     o.parameters = graph.add_text(resolution.parameters);
     const OpId id = graph.add_operator(o);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fxpass/graph/argument.hpp>
+#include <fxpass/ops/mutations.hpp>
 #include <fxpass/ops/views.hpp>
 
 #include <cstdint>
@@ -64,6 +65,9 @@ struct Operator {
   TextId parameters;                     ///< parameters in Python's order where that is not the schema's
   ops::ViewRule view = ops::ViewRule::none;
   bool writes = false;                   ///< the schema, or the name, says that an argument is written
+  ops::WriteRule write_rule = ops::WriteRule::unknown;  ///< how, if it writes
+  bool takes_device = true;              ///< a parameter is called `device`, or nobody knows the parameters
+  bool names_group = false;              ///< it communicates within a process group
   bool has_implied_dtype = false;        ///< `x.float()`
   DType implied_dtype = DType::f32;
 };

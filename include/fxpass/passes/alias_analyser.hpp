@@ -97,7 +97,7 @@ class AliasAnalyser {
     const Operator& op = graph.op(id);
     if (Status refused = refuse_writing_subgraphs(graph, id); !refused) return refused;
     if (op.writes) {
-      const ops::WriteRule rule = ops::write_rule(graph.schema(op));
+      const ops::WriteRule rule = op.write_rule;
       if (Status recorded = record_writes(graph, id, rule); !recorded) return recorded;
       // `x.add_(1)` is x; a kernel, a batch norm and setitem return something else.
       if (rule != ops::WriteRule::kernel && rule != ops::WriteRule::batch_norm && rule != ops::WriteRule::setitem) {
@@ -292,7 +292,7 @@ class AliasAnalyser {
         overlaps = overlaps || partially_overlap(analysis_->geometry(target), analysis_->geometry(source));
     };
     // setitem does not read what it writes into; a kernel's operands are its own affair.
-    const ops::WriteRule rule = ops::write_rule(graph.schema(graph.op(id)));
+    const ops::WriteRule rule = graph.op(id).write_rule;
     if (rule == ops::WriteRule::setitem)
       graph.for_each_operand(graph.arguments(id)[2], check);
     else if (rule != ops::WriteRule::kernel)

@@ -38,13 +38,11 @@ struct CollectiveReplicaGroupsPass {
 
   constexpr auto begin(Graph&, Artifacts<CollectiveReplicaGroupsPass>&, Context&) const -> State { return {}; }
   [[nodiscard]] static constexpr auto wants(const Node& node, const Operator& op) -> bool {
-    return node.kind == NodeKind::call_function && (op.row != ops::no_row || op.schema != TextId{}) &&
-           op.view == ops::ViewRule::none;
+    return node.kind == NodeKind::call_function && op.names_group;
   }
   constexpr auto visit(State& state, Sweep& sweep) const -> Status {
     Graph& graph = sweep.graph();
     const NodeId id = sweep.id();
-    if (!detail::names_process_group(graph.schema(graph.op(id)))) return {};
     const Call call(graph, id);
     const auto group = call.string("group_name");
     if (!group)

@@ -18,15 +18,11 @@ struct NkiKernelWriteBackendConfigPass;
 struct CollectiveReplicaGroupsPass;
 
 namespace detail {
-/// Whether the operator communicates within a process group that it names.
-[[nodiscard]] constexpr auto names_process_group(const ops::Schema& schema) -> bool {
-  return !schema.empty() && !schema.base().starts_with("aten.") && schema.find("group_name").has_value();
-}
 /// Whether the node writes into an operand, given its arguments: batch_norm does in training mode only.
 [[nodiscard]] constexpr auto writes(const Graph& graph, NodeId id) -> bool {
   const Operator& op = graph.op(id);
   if (!op.writes) return false;
-  if (ops::write_rule(graph.schema(op)) != ops::WriteRule::batch_norm) return true;
+  if (op.write_rule != ops::WriteRule::batch_norm) return true;
   return Call(graph, id).boolean("training").value_or(true);
 }
 }  // namespace detail
@@ -117,8 +113,7 @@ struct ReplicaGroupsResolved {
 
   static constexpr auto check(const Graph& graph) -> Status {
     for (std::uint32_t i = 0; i < graph.node_count(); ++i)
-      if (detail::names_process_group(graph.schema(graph.op(NodeId{i}))) &&
-          graph.replica_groups(NodeId{i}) == nullptr)
+      if (graph.op(NodeId{i}).names_group && graph.replica_groups(NodeId{i}) == nullptr)
         return error_at(graph, NodeId{i}, DiagnosticCode::fact_violated, "is a collective without replica groups");
     return {};
   }

@@ -43,7 +43,7 @@ class OutOfPlaceRewriter {
     }
     const Graph& graph = sweep.graph();
     const Operator& op = graph.op(id);
-    const ops::WriteRule rule = op.writes ? ops::write_rule(graph.schema(op)) : ops::WriteRule::unknown;
+    const ops::WriteRule rule = op.writes ? op.write_rule : ops::WriteRule::unknown;
     const std::uint32_t first = next_write_;
     while (next_write_ < analysis_->writes().size() && analysis_->writes()[next_write_].node == id) ++next_write_;
     const auto writes = analysis_->writes().subspan(first, next_write_ - first);
@@ -223,10 +223,14 @@ class OutOfPlaceRewriter {
     const Graph& graph = sweep.graph();
     const NodeId id = sweep.id();
     const Operator op = graph.op(id);
-    const ops::CatalogRow twin = ops::functional_twin(op.row);
-    if (twin == ops::no_row)
+    const TextId twin = twin_of(sweep, op.row);
+    if (twin == TextId{})
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                       text_of(graph.schema(op).name(), " has no twin that does not write"));
+    bound_.clear();
+    Call(graph, id).for_each_parameter([&](const ops::Parameter& parameter, const std::optional<Argument>& argument) {
+      bound_.push_back({parameter, argument});
+    });
     if (Status refused = check_operands(sweep, rule, view); !refused) return std::move(refused).error();
     const auto result = result_dtype(sweep, rule, view);
     if (!result) return result.error();
@@ -234,40 +238,45 @@ class OutOfPlaceRewriter {
       return error_at(graph, id, DiagnosticCode::eager_would_raise,
                       text_of("the result is ", dtype_info(*result).torch_name, ", which PyTorch does not write into a ",
                               dtype_info(dtype(view)).torch_name, " tensor"));
-    auto arguments = twin_arguments(sweep, ops::schema(op.row), view);
+    auto arguments = twin_arguments(sweep, view);
     if (!arguments) return std::move(arguments).error();
     const bool casts = *result != dtype(view);
     Text name;  // not by ?:, which g++ 12 evaluates wrongly for class types in constant expressions
     if (!casts) name = values_.modified_name(view);
-    const Text target = text_of("torch.ops.", ops::schema(twin).name());
     const Pool<std::int64_t> shape = sizes(view);
-    NodeId node = values_.emit(id, target, arguments->view(), *result, shape.view(), view, name);
+    NodeId node = values_.emit(id, graph.text(twin), arguments->view(), *result, shape.view(), view, name);
     if (casts) node = cast(sweep, node, dtype(view), shape, view, true);
     return node;
   }
 
+  /// Target of the functional twin of an operator; empty if it has none.
+  constexpr auto twin_of(Sweep& sweep, ops::CatalogRow row) -> TextId {
+    for (const Twin& known : twins_)
+      if (known.row == row) return known.target;
+    const ops::CatalogRow twin = ops::functional_twin(row);
+    TextId target;
+    if (twin != ops::no_row) target = sweep.editor().text(text_of("torch.ops.", ops::schema(twin).name()));
+    twins_.push_back({row, target});
+    return target;
+  }
   /// Arguments in ATen's order, operands at their newest value, what the call leaves out left out.
-  constexpr auto twin_arguments(Sweep& sweep, const ops::Schema& schema, std::uint32_t view)
-      -> Expected<Pool<Argument>> {
+  constexpr auto twin_arguments(Sweep& sweep, std::uint32_t view) -> Expected<Pool<Argument>> {
     Pool<Argument> result;
     bool by_keyword = false;
-    ops::ParameterReader reader = schema.parameters();
-    for (auto p = reader.next(); p; p = reader.next()) {
+    for (const Bound& bound : bound_) {
       Argument a;
-      if (p->written) {
+      if (bound.parameter.written) {
         a = values_.value_of(view, sweep.id());
+      } else if (!bound.argument) {
+        by_keyword = true;
+        continue;
       } else {
-        const auto given = Call(sweep.graph(), sweep.id()).given(p->name);
-        if (!given) {
-          by_keyword = true;
-          continue;
-        }
-        const auto value = read(sweep, *given);
+        const auto value = read(sweep, *bound.argument);
         if (!value) return value.error();
         a = value->with_keyword({});
       }
-      by_keyword = by_keyword || p->keyword_only;
-      result.push_back(by_keyword ? keyword(sweep, p->name, a) : a);
+      by_keyword = by_keyword || bound.parameter.keyword_only;
+      result.push_back(by_keyword ? keyword(sweep, bound.parameter.name, a) : a);
     }
     return result;
   }
@@ -281,24 +290,22 @@ class OutOfPlaceRewriter {
   }
   /// An in-place operator does not grow its target: PyTorch raises where an operand would make it.
   constexpr auto check_operands(Sweep& sweep, ops::WriteRule rule, std::uint32_t view) const -> Status {
-    const Call call(sweep.graph(), sweep.id());
     const Pool<std::int64_t> shape = sizes(view);
-    ops::ParameterReader reader = call.schema().parameters();
-    for (auto p = reader.next(); p; p = reader.next()) {
-      const NodeId operand = call.operand(p->name);
-      if (operand == no_node || p->written) continue;
+    for (const auto& [parameter, argument] : bound_) {
+      if (!argument || !argument->is_node() || parameter.written) continue;
+      const NodeId operand = argument->node();
       const TensorMeta* meta = sweep.graph().tensor(operand);
       const auto g = geometry_of(sweep.graph(), operand);
       if (!g) return needs_metadata(sweep, operand);
-      if (is_elementwise_operand(p->name)) {
+      if (is_elementwise_operand(parameter.name)) {
         const auto common = broadcast_sizes(shape.view(), g->sizes.view());
         if (!common || !(*common == shape))
           return error_at(sweep.graph(), sweep.id(), DiagnosticCode::eager_would_raise,
                           text_of("'", sweep.graph().name(operand), "' does not broadcast to the shape of what is "
                                   "written; PyTorch raises here"));
       }
-      const bool must_match = rule == ops::WriteRule::same_dtype && (p->name == "values" || p->name == "source" ||
-                                                                     p->name == "src");
+      const bool must_match = rule == ops::WriteRule::same_dtype &&
+                              (parameter.name == "values" || parameter.name == "source" || parameter.name == "src");
       if (must_match && meta->dtype != dtype(view))
         return error_at(sweep.graph(), sweep.id(), DiagnosticCode::eager_would_raise,
                         text_of("'", sweep.graph().name(operand), "' is ", dtype_info(meta->dtype).torch_name,
@@ -310,14 +317,10 @@ class OutOfPlaceRewriter {
     if (rule == ops::WriteRule::same_dtype) return dtype(view);
     if (rule == ops::WriteRule::comparing) return DType::boolean;
     const Graph& graph = sweep.graph();
-    const Call call(graph, sweep.id());
     ops::ResultType common;
     common.add_tensor(dtype(view), analysis_->view(view).rank != 0);
-    ops::ParameterReader reader = call.schema().parameters();
-    for (auto p = reader.next(); p; p = reader.next()) {
-      if (p->written || !is_elementwise_operand(p->name) || p->name == "value") continue;
-      const auto a = call.given(p->name);
-      if (!a) continue;
+    for (const auto& [parameter, a] : bound_) {
+      if (!a || parameter.written || !is_elementwise_operand(parameter.name) || parameter.name == "value") continue;
       if (a->is_node()) {
         if (const TensorMeta* meta = graph.tensor(a->node())) common.add_tensor(meta->dtype, meta->rank != 0);
       } else if (a->is(ArgumentKind::boolean)) {
@@ -480,10 +483,22 @@ class OutOfPlaceRewriter {
     return {};
   }
 
+  struct Twin {
+    ops::CatalogRow row = ops::no_row;
+    TextId target;
+  };
+  /// A parameter of the in-place operator at hand, and what the call gives for it.
+  struct Bound {
+    ops::Parameter parameter;
+    std::optional<Argument> argument;
+  };
+
   const AliasAnalysis* analysis_;
   Functionaliser values_;
   RewriteCounts counts_;
   std::uint32_t next_write_ = 0;
+  Pool<Twin> twins_;  ///< of the operators met so far; few
+  Pool<Bound> bound_;
 };
 
 }  // namespace fxpass

@@ -286,22 +286,24 @@ def test_unknown_dtype(good, refused, tmp_path, dtype):
     assert "dtype" in cause and str(dtype) in cause
 
 
-def no_lowering(x):
-    a = torch.linalg.matrix_exp(x)
-    b = torch.special.bessel_j0(a)
-    c = a + b
-    return torch.linalg.svdvals(c)
+# Modules, not functions: the stack traces of an export are those of forward methods.
+class WithoutLowering(torch.nn.Module):
+    def forward(self, x):
+        a = torch.linalg.matrix_exp(x)
+        b = torch.special.bessel_j0(a)
+        c = a + b
+        return torch.linalg.svdvals(c)
 
 
 @pytest.mark.parametrize("form", ["training", "dynamo"])
 def test_operators_without_a_lowering_are_reported_all_at_once(refused, tmp_path, form):
-    program = capture(Function(no_lowering), {"x": torch.eye(3)}, form, tmp_path / "source").path
+    program = capture(WithoutLowering(), {"x": torch.eye(3)}, form, tmp_path / "source").path
     found = refused(program)
     text = "\n".join(f"{place}: {cause}" for place, cause in found)
     for name in ("matrix_exp", "bessel_j0", "svd"):
         assert name in text
     # Every one with the line of the program that asked for it.
-    first = no_lowering.__code__.co_firstlineno
+    first = WithoutLowering.forward.__code__.co_firstlineno
     for offset in (1, 2, 4):
         assert f"test_bad_input.py:{first + offset}" in text
 
@@ -330,26 +332,32 @@ def test_symbolic_size(refused, fxpassc, tmp_path, form):
     assert any("symbolic" in cause or "--bind" in cause or "dynamic" in cause for _, cause in found), found
 
 
-def unknown_mutation(x):
-    x.geometric_(0.5)
-    return x + 1
+class UnknownMutation(torch.nn.Module):
+    operator = "geometric_"
+
+    def forward(self, x):
+        x.geometric_(0.5)
+        return x + 1
 
 
-def metadata_mutation(x):
-    x.t_()
-    return x + 1
+class MetadataMutation(torch.nn.Module):
+    operator = "t_"
+
+    def forward(self, x):
+        x.t_()
+        return x + 1
 
 
 @pytest.mark.parametrize(
-    ("form", "function"),
+    ("form", "module"),
     # Dynamo itself refuses to change the shape of an input.
-    [("training", unknown_mutation), ("dynamo", unknown_mutation), ("training", metadata_mutation)],
+    [("training", UnknownMutation), ("dynamo", UnknownMutation), ("training", MetadataMutation)],
 )
-def test_mutations_that_are_not_known(refused, tmp_path, form, function):
-    program = capture(Function(function), {"x": torch.ones(2, 3)}, form, tmp_path / "source").path
+def test_mutations_that_are_not_known(refused, tmp_path, form, module):
+    program = capture(module(), {"x": torch.ones(2, 3)}, form, tmp_path / "source").path
     text = "\n".join(f"{place}: {cause}" for place, cause in refused(program))
-    assert {"unknown_mutation": "geometric_", "metadata_mutation": "t_"}[function.__name__] in text
-    assert f"test_bad_input.py:{function.__code__.co_firstlineno + 1}" in text
+    assert module.operator in text
+    assert f"test_bad_input.py:{module.forward.__code__.co_firstlineno + 1}" in text
 
 
 @pytest.mark.parametrize("form", ["training", "dynamo"])

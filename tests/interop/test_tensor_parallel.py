@@ -82,7 +82,7 @@ def test_replica_groups_are_the_complete_partition(fxpassc, tmp_path):
     assert text.replace(" ", "").count("replica_groups={{0,1},{2,3}}") == 2
 
 
-@pytest.mark.parametrize("groups", ["other=0,1", "tp=0,1", "tp=0,1;1,2", "tp=0,1,2;3", "tp=0,1;2,9"])
+@pytest.mark.parametrize("groups", ["other=0,1,2,3", "tp=0,1", "tp=0,1;1,2", "tp=0,1,2;3", "tp=0,1;2,9"])
 def test_groups_that_are_no_partition_are_refused(fxpassc, tmp_path, groups):
     up, bias, down = weights(0)
     value = {"x": torch.ones(BATCH, WIDTH), "up": up[:, :4], "bias": bias[:4], "down": down[:4]}

@@ -185,7 +185,9 @@ class ArgumentMatcher {
       operation.base = base_text;
     }
   } else {
-    operation = ops::operation_of_function(target);
+    const bool is_attribute = target.ends_with("getattr") && arguments.size() == 2 && arguments[1].is(ArgumentKind::string);
+    operation = is_attribute ? ops::operation_of_attribute(graph.text(arguments[1].text()))
+                             : ops::operation_of_function(target);
     if (operation.base.empty()) {
       if (!ops::is_torch_function(target)) {
         result.known_to_write = ops::name_says_write(target);

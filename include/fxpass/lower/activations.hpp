@@ -102,6 +102,30 @@ struct LowerElu {
   }
 };
 
+/// x, or alpha * expm1(x / alpha) below zero.
+struct LowerCelu {
+  static constexpr std::string_view op = "aten.celu";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.accurate(c.tensor(call, "self"));
+    const hlo::Value alpha = c.full_like(x, c.number(call, "alpha"));
+    const hlo::Value curve = b.multiply(alpha, b.exponential_minus_one(b.divide(x, alpha)));
+    return c.to_result(call, b.select(detail::is_positive(c, x), x, curve));
+  }
+};
+
+/// The exponential unit whose constants keep mean and variance of a layer.
+struct LowerSelu {
+  static constexpr std::string_view op = "aten.selu";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    constexpr double alpha = 1.6732632423543772848170429916717, scale = 1.0507009873554804934193349852946;
+    auto& b = c.builder();
+    const hlo::Value x = c.accurate(c.tensor(call, "self"));
+    const hlo::Value curve = b.multiply(b.exponential_minus_one(x), c.full_like(x, alpha));
+    return c.to_result(call, b.multiply(b.select(detail::is_positive(c, x), x, curve), c.full_like(x, scale)));
+  }
+};
+
 struct LowerSoftplus {
   static constexpr std::string_view op = "aten.softplus";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -251,7 +275,7 @@ struct LowerDropout {
 };
 
 using ActivationLowerings =
-    lowerings<LowerRelu, LowerRelu6, LowerHardtanh, LowerSilu, LowerGelu, LowerLeakyRelu, LowerElu, LowerSoftplus,
+    lowerings<LowerRelu, LowerRelu6, LowerHardtanh, LowerSilu, LowerGelu, LowerLeakyRelu, LowerElu, LowerCelu, LowerSelu, LowerSoftplus,
               LowerMish, LowerLogSigmoid, LowerHardsigmoid, LowerHardswish, LowerSoftmax, LowerSafeSoftmax,
               LowerLogSoftmax, LowerDropout>;
 

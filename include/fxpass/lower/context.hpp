@@ -114,6 +114,25 @@ class LoweringContext {
     if (given && given->is_node()) return {tensor(call, *given, name), {}};
     return {{}, number(call, name)};
   }
+  /// An argument as a number; none if it is something else.
+  [[nodiscard]] constexpr auto number_of(const Argument& a) const -> std::optional<Number> {
+    switch (a.kind()) {
+      case ArgumentKind::integer: return Number(a.integer());
+      case ArgumentKind::boolean: return Number(a.boolean());
+      case ArgumentKind::real: return Number(a.real());
+      case ArgumentKind::complex: {
+        const auto parts = graph_.children(a);
+        if (parts.size() != 2) return std::nullopt;
+        const auto real_part = number_of(parts[0]), imaginary_part = number_of(parts[1]);
+        if (!real_part || !imaginary_part) return std::nullopt;
+        Number n(real_part->real);
+        n.category = DTypeCategory::complex;
+        n.imaginary = imaginary_part->real;
+        return n;
+      }
+      default: return std::nullopt;
+    }
+  }
   constexpr auto number(const Call& call, std::string_view name) -> Number {
     if (const auto given = call.given(name)) {
       if (const auto found = number_of(*given)) return *found;
@@ -294,24 +313,6 @@ class LoweringContext {
   constexpr auto next_channel() -> std::int64_t { return ++channels_; }
 
  private:
-  [[nodiscard]] constexpr auto number_of(const Argument& a) const -> std::optional<Number> {
-    switch (a.kind()) {
-      case ArgumentKind::integer: return Number(a.integer());
-      case ArgumentKind::boolean: return Number(a.boolean());
-      case ArgumentKind::real: return Number(a.real());
-      case ArgumentKind::complex: {
-        const auto parts = graph_.children(a);
-        if (parts.size() != 2) return std::nullopt;
-        const auto real_part = number_of(parts[0]), imaginary_part = number_of(parts[1]);
-        if (!real_part || !imaginary_part) return std::nullopt;
-        Number n(real_part->real);
-        n.category = DTypeCategory::complex;
-        n.imaginary = imaginary_part->real;
-        return n;
-      }
-      default: return std::nullopt;
-    }
-  }
   constexpr auto missing(const Call& call, std::string_view name) -> hlo::Value {
     return fail(call, DiagnosticCode::unsupported, text_of("argument '", name, "' is missing"));
   }

@@ -68,12 +68,43 @@ struct LowerEye {
   }
 };
 
+/// `torch.tensor([...])` as Dynamo leaves it: numbers in nested lists.
+struct LowerTensorLiteral {
+  static constexpr std::string_view op = "torch.tensor";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const auto arguments = c.graph().arguments(call.id());
+    const hlo::Shape result = c.result_shape(call);
+    Pool<std::int64_t> integers;
+    Pool<double> reals;
+    bool are_numbers = !arguments.empty();
+    if (are_numbers) collect(c, arguments[0], integers, reals, are_numbers);
+    if (!are_numbers || reals.size() != result.element_count())
+      return c.unsupported(call, "what it holds is not all known numbers");
+    if (integers.size() == reals.size()) return c.builder().constant(result.dtype, result.dims, integers.view());
+    return c.builder().constant(result.dtype, result.dims, reals.view());
+  }
+
+ private:
+  /// Integers are kept apart, since a double does not hold all of them.
+  static constexpr void collect(auto& c, const Argument& a, Pool<std::int64_t>& integers, Pool<double>& reals,
+                                bool& are_numbers) {
+    if (a.is_sequence()) {
+      for (const Argument& member : c.graph().children(a)) collect(c, member, integers, reals, are_numbers);
+    } else if (const auto n = c.number_of(a); n && n->category != DTypeCategory::complex) {
+      if (n->category != DTypeCategory::floating) integers.push_back(n->integer);
+      reals.push_back(n->real);
+    } else {
+      are_numbers = false;
+    }
+  }
+};
+
 using CreationLowerings =
     lowerings<LowerConstant<0, "aten.zeros", "aten.zeros_like", "aten.new_zeros", "aten.empty", "aten.empty_like",
                             "aten.new_empty", "aten.empty_strided", "aten.new_empty_strided", "aten.empty_permuted",
                             "aten.zero">,
               LowerConstant<1, "aten.ones", "aten.ones_like", "aten.new_ones">,
               LowerFilled<"fill_value", "aten.full", "aten.full_like", "aten.new_full">,
-              LowerFilled<"value", "aten.fill">, LowerFilled<"s", "aten.scalar_tensor">, LowerArange, LowerEye>;
+              LowerFilled<"value", "aten.fill">, LowerFilled<"s", "aten.scalar_tensor">, LowerArange, LowerEye, LowerTensorLiteral>;
 
 }  // namespace fxpass

@@ -228,6 +228,8 @@ constexpr auto write_masked(auto& c, const Call& call, hlo::Value x, const MaskI
   }
   if (given.size() != behind + 1 + at.dim)
     return c.unsupported(call, "values that broadcast over the dimensions before a mask");
+  // No values: eager takes them only if the mask is false everywhere.
+  if (given[at.dim] == 0) return x;
   // The n-th true element takes the n-th value; the others read some value that the mask hides.
   const std::int64_t count = b.shape(at.mask).element_count();
   const hlo::Value flat = b.reshape(c.truth(at.mask), {count});

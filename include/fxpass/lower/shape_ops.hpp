@@ -109,16 +109,17 @@ struct LowerSwapDims {
 
 /// The last two dimensions exchanged; fewer than two stay.
 struct LowerMatrixTranspose {
-  static constexpr std::array<std::string_view, 5> op{"aten.t", "aten.t_copy", "aten.mT", "aten.numpy_T",
-                                                      "aten.matrix_H"};
+  static constexpr std::array<std::string_view, 6> op{"aten.t",       "aten.t_copy",   "aten.mT",
+                                                      "aten.numpy_T", "aten.matrix_H", "aten.adjoint"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.tensor(call, "self");
     const std::size_t rank = c.builder().rank(x);
     if (rank < 2) return x;
-    if (is_complex(c.builder().dtype(x)) && call.name() == "aten.matrix_H.default")
+    const bool is_conjugate = call.schema().base() == "aten.matrix_H" || call.schema().base() == "aten.adjoint";
+    if (is_conjugate && is_complex(c.builder().dtype(x)))
       return c.unsupported(call, "a conjugate transpose of complex numbers");
     hlo::Dims order = hlo::iota_dims(rank);
-    if (call.name() == "aten.numpy_T.default")
+    if (call.schema().base() == "aten.numpy_T")
       std::ranges::reverse(order);
     else
       std::ranges::swap(order[rank - 2], order[rank - 1]);

@@ -110,6 +110,15 @@ inline constexpr PythonSpelling python_methods[] = {
     {"byte", "aten.to", "Tensor self, *, MemoryFormat? memory_format=None", DType::u8},
 };
 
+/// Attributes of tensors that are operators: `getattr(x, "T")`.
+struct PythonAttribute {
+  std::string_view attribute;
+  std::string_view base;
+};
+inline constexpr PythonAttribute python_attributes[] = {
+    {"T", "aten.numpy_T"}, {"mT", "aten.mT"}, {"H", "aten.matrix_H"}, {"mH", "aten.adjoint"},
+};
+
 /// Keywords that Python's functions give to parameters ATen names otherwise.
 struct KeywordAlias {
   std::string_view python;
@@ -140,6 +149,13 @@ struct Operation {
   for (const PythonSpelling& s : python_functions)
     if (s.spelling == target) return {s.base, "", s.parameters, s.dtype};
   if (target.starts_with("operator.")) return {target, "", ""};
+  return {};
+}
+
+/// What `getattr(x, attribute)` computes; an empty base for what is no operator.
+[[nodiscard]] constexpr auto operation_of_attribute(std::string_view attribute) -> Operation {
+  for (const PythonAttribute& a : python_attributes)
+    if (a.attribute == attribute) return {a.base, "", "Tensor self, str name"};
   return {};
 }
 

@@ -10,8 +10,8 @@
 #include <string_view>
 
 /// @file
-/// `hlo_samples DIRECTORY` writes every sample as HLO text and as HloModuleProto, and prints a line for each: its name,
-/// what XLA on a CPU is expected to do with it, and its number of replicas.
+/// `hlo_samples DIRECTORY` writes every sample as HLO text and as HloModuleProto, and prints a line for each:
+/// its name, what XLA on a CPU is expected to do with it, and its number of replicas.
 
 namespace {
 
@@ -44,7 +44,8 @@ auto main(int argc, char** argv) -> int {
       return 1;
     }
     const std::string stem = std::string(argv[1]) + "/" + std::string(sample.name);
-    if (!write_module<fxpass::HloText>(stem, *module) || !write_module<fxpass::HloProto>(stem, *module)) return 1;
+    if (!write_module<fxpass::HloText>(stem, *module) || !write_module<fxpass::HloProto>(stem, *module))
+      return 1;
     std::printf("%s %s %u\n", std::string(sample.name).c_str(),
                 sample.fate == fxpass::hlo::samples::Sample::Fate::runs ? "runs" : "compiles-elsewhere",
                 sample.replicas);

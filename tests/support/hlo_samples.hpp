@@ -7,8 +7,8 @@
 #include <string_view>
 
 /// @file
-/// Small modules that together use every opcode, every attribute and every element type. The unit tests verify them,
-/// the interop tests hand them to XLA.
+/// Small modules that together use every opcode, every attribute and every element type. The unit tests
+/// verify them, the interop tests hand them to XLA.
 
 namespace fxpass::hlo::samples {
 
@@ -38,11 +38,11 @@ constexpr auto binary_chain(Builder& b, const Shape& shape) -> Value {
 }
 
 constexpr auto float_unary(Builder& b) -> Value {
-  return unary_chain<Opcode::abs, Opcode::negate, Opcode::sign, Opcode::exponential, Opcode::exponential_minus_one,
-                     Opcode::log, Opcode::log_plus_one, Opcode::logistic, Opcode::tanh, Opcode::tan, Opcode::sine,
-                     Opcode::cosine, Opcode::sqrt, Opcode::rsqrt, Opcode::cbrt, Opcode::erf, Opcode::floor,
-                     Opcode::ceil, Opcode::round_nearest_even, Opcode::round_nearest_afz, Opcode::is_finite,
-                     Opcode::copy>(b, f32_2x3);
+  return unary_chain<Opcode::abs, Opcode::negate, Opcode::sign, Opcode::exponential,
+                     Opcode::exponential_minus_one, Opcode::log, Opcode::log_plus_one, Opcode::logistic,
+                     Opcode::tanh, Opcode::tan, Opcode::sine, Opcode::cosine, Opcode::sqrt, Opcode::rsqrt,
+                     Opcode::cbrt, Opcode::erf, Opcode::floor, Opcode::ceil, Opcode::round_nearest_even,
+                     Opcode::round_nearest_afz, Opcode::is_finite, Opcode::copy>(b, f32_2x3);
 }
 constexpr auto integer_unary(Builder& b) -> Value {
   return unary_chain<Opcode::abs, Opcode::negate, Opcode::sign, Opcode::not_, Opcode::popcnt,
@@ -60,9 +60,9 @@ constexpr auto float_binary(Builder& b) -> Value {
 }
 constexpr auto integer_binary(Builder& b) -> Value {
   return binary_chain<Opcode::add, Opcode::subtract, Opcode::multiply, Opcode::divide, Opcode::remainder,
-                      Opcode::maximum, Opcode::minimum, Opcode::power, Opcode::and_, Opcode::or_, Opcode::xor_,
-                      Opcode::shift_left, Opcode::shift_right_arithmetic, Opcode::shift_right_logical>(
-      b, {DType::i32, {4}});
+                      Opcode::maximum, Opcode::minimum, Opcode::power, Opcode::and_, Opcode::or_,
+                      Opcode::xor_, Opcode::shift_left, Opcode::shift_right_arithmetic,
+                      Opcode::shift_right_logical>(b, {DType::i32, {4}});
 }
 constexpr auto conversions(Builder& b) -> Value {
   const Value x = b.parameter(f32_2x3, "x");
@@ -75,10 +75,10 @@ constexpr auto comparisons(Builder& b) -> Value {
   const Value x = b.parameter(f32_2x3, "x"), y = b.parameter(f32_2x3, "y");
   const Value less = b.compare(x, y, Direction::lt);
   const Value one = b.constant(DType::f32, 1);
-  return b.tuple({less, b.compare(x, y, Direction::eq), b.compare(x, y, Direction::ge), b.compare(x, y, Direction::le),
-                  b.compare(x, y, Direction::gt, ComparisonType::total_order), b.select(less, x, y),
-                  b.select(b.constant(DType::boolean, true), x, y), b.clamp(b.negate(one), x, one),
-                  b.clamp(x, x, y)});
+  return b.tuple({less, b.compare(x, y, Direction::eq), b.compare(x, y, Direction::ge),
+                  b.compare(x, y, Direction::le), b.compare(x, y, Direction::gt, ComparisonType::total_order),
+                  b.select(less, x, y), b.select(b.constant(DType::boolean, true), x, y),
+                  b.clamp(b.negate(one), x, one), b.clamp(x, x, y)});
 }
 constexpr auto movement(Builder& b) -> Value {
   const Value x = b.parameter(f32_2x3, "x");
@@ -143,7 +143,8 @@ constexpr auto convolutions(Builder& b) -> Value {
   const Value backward = b.convolution(b.reshape(image, {4, 1, 8, 8}), b.slice_in_dim(depthwise, 0, 0, 4),
                                        {dilated, dilated}, dims, 1, 4);
   return b.tuple({down, b.convolution(down, kernel, {up, up}, transposed),
-                  b.convolution(image, depthwise, {dilated, dilated}, dims, 4, 1, {}, Precision::high), backward});
+                  b.convolution(image, depthwise, {dilated, dilated}, dims, 4, 1, {}, Precision::high),
+                  backward});
 }
 constexpr auto larger_of_pairs(Builder& b) -> ComputationId {
   return b.computation("argmax", [&] {
@@ -193,7 +194,8 @@ constexpr auto orders(Builder& b) -> Value {
     return b.compare(a, c, Direction::lt);
   });
   const Value sorted = b.sort({x, places}, 1, true, less);
-  return b.tuple({b.get_tuple_element(sorted, 0), b.get_tuple_element(sorted, 1), b.sort({x}, 0, false, less_alone)});
+  return b.tuple(
+      {b.get_tuple_element(sorted, 0), b.get_tuple_element(sorted, 1), b.sort({x}, 0, false, less_alone)});
 }
 constexpr auto top(Builder& b) -> Value {
   return b.topk(b.parameter({DType::f32, {2, 4}}, "x"), 2, true);
@@ -217,8 +219,8 @@ constexpr auto decompositions(Builder& b) -> Value {
   DotDims dims;
   dims.lhs_contracting = {1};
   dims.rhs_contracting = {1};
-  const Value eye = b.convert(b.compare(b.iota({DType::i32, {3, 3}}, 0), b.iota({DType::i32, {3, 3}}, 1), Direction::eq),
-                              DType::f32);
+  const Value eye = b.convert(
+      b.compare(b.iota({DType::i32, {3, 3}}, 0), b.iota({DType::i32, {3, 3}}, 1), Direction::eq), DType::f32);
   const Value positive = b.add(b.dot_general(x, x, dims), eye);
   const Value lower = b.cholesky(positive, true);
   return b.tuple({lower, b.cholesky(positive, false), b.triangular_solve(lower, x, true, true, false),
@@ -253,7 +255,8 @@ constexpr auto loop(Builder& b) -> Value {
 }
 constexpr auto branches(Builder& b) -> Value {
   const Value x = b.parameter({DType::f32, {4}}, "x");
-  const Value flag = b.parameter({DType::boolean, {}}, "flag"), which = b.parameter({DType::i32, {}}, "which");
+  const Value flag = b.parameter({DType::boolean, {}}, "flag"),
+              which = b.parameter({DType::i32, {}}, "which");
   const auto make = [&](std::string_view name, Opcode opcode) {
     return b.computation(name, [&] { return b.unary(opcode, b.parameter({DType::f32, {4}})); });
   };
@@ -265,7 +268,8 @@ constexpr auto branches(Builder& b) -> Value {
                   b.opt_barrier(x)});
 }
 constexpr auto literals(Builder& b) -> Value {
-  constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double inf = std::numeric_limits<double>::infinity(),
+                   nan = std::numeric_limits<double>::quiet_NaN();
   constexpr std::array<double, 6> reals{0.1, -2.5, -0.0, inf, -inf, nan};
   constexpr std::array<double, 6> finite{0.1, -2.5, -0.0, 448, 1e-3, nan};
   constexpr std::array<std::int64_t, 4> integers{-128, -1, 0, 127};
@@ -308,7 +312,8 @@ constexpr auto awkward_names(Builder& b) -> Value {
   return b.tuple({b.add(b.add(sum, digit), b.add(hidden, root)), inf});
 }
 constexpr auto aliases(Builder& b) -> Value {
-  const Value cache = b.parameter(f32_2x3, "cache"), x = b.parameter(f32_2x3, "x"), z = b.parameter(f32_2x3, "z");
+  const Value cache = b.parameter(f32_2x3, "cache"), x = b.parameter(f32_2x3, "x"),
+              z = b.parameter(f32_2x3, "z");
   b.add_alias({1, 0, Alias::Kind::must});
   b.add_alias({0, 2, Alias::Kind::may});
   return b.tuple({b.multiply(x, z), b.add(cache, x)});
@@ -319,20 +324,20 @@ constexpr auto alias_of_array(Builder& b) -> Value {
 }
 constexpr auto custom_calls(Builder& b) -> Value {
   const Value x = b.parameter({DType::f32, {2, 8}}, "x");
-  const Value soft = b.custom_call({.target = "AwsNeuronSoftmax", .backend_config = "1"}, {x}, {DType::f32, {2, 8}});
+  const Value soft =
+      b.custom_call({.target = "AwsNeuronSoftmax", .backend_config = "1"}, {x}, {DType::f32, {2, 8}});
   const CustomCall::Alias in_place[1] = {{-1, 0}}, in_tuple[1] = {{1, 0}};
-  const Value kernel =
-      b.custom_call({.target = "AwsNeuronCustomNativeKernel",
-                     .backend_config = "{\"a\": \"b\\c\"}",
-                     .api_version = ApiVersion::status_returning,
-                     .has_side_effect = true,
-                     .aliases = in_place},
-                    {soft, x}, {DType::f32, {2, 8}});
+  const Value kernel = b.custom_call({.target = "AwsNeuronCustomNativeKernel",
+                                      .backend_config = "{\"a\": \"b\\c\"}",
+                                      .api_version = ApiVersion::status_returning,
+                                      .has_side_effect = true,
+                                      .aliases = in_place},
+                                     {soft, x}, {DType::f32, {2, 8}});
   const ShapeId results[2] = {b.shapes().array(DType::i32, {}), b.shape_id(x)};
   const ShapeId pair = b.shapes().tuple(results);
   const ComputationId add = b.scalar_computation(Opcode::add, DType::f32);
-  const Value several = b.custom_call({.target = "several", .aliases = in_tuple, .called = std::span(&add, 1)},
-                                      std::span(&kernel, 1), pair);
+  const Value several = b.custom_call(
+      {.target = "several", .aliases = in_tuple, .called = std::span(&add, 1)}, std::span(&kernel, 1), pair);
   return several;
 }
 [[nodiscard]] constexpr auto pairs_of_ranks() -> ReplicaGroups {
@@ -351,10 +356,10 @@ constexpr auto collectives(Builder& b) -> Value {
   const Value halves[2] = {b.slice_in_dim(x, 0, 0, 2), b.slice_in_dim(x, 0, 2, 4)};
   const Value swapped = b.all_to_all(halves, groups);
   const Value both = b.all_reduce(std::span(halves), add, groups);
-  return b.tuple({b.all_reduce(x, add, groups), b.all_reduce(x, add, ReplicaGroups()), b.get_tuple_element(both, 1),
-                  b.all_gather(x, 0, groups), b.reduce_scatter(x, 1, add, groups), b.all_to_all(x, 0, all),
-                  b.get_tuple_element(swapped, 0), b.collective_permute(x, exchange), b.replica_id(),
-                  b.partition_id()});
+  return b.tuple(
+      {b.all_reduce(x, add, groups), b.all_reduce(x, add, ReplicaGroups()), b.get_tuple_element(both, 1),
+       b.all_gather(x, 0, groups), b.reduce_scatter(x, 1, add, groups), b.all_to_all(x, 0, all),
+       b.get_tuple_element(swapped, 0), b.collective_permute(x, exchange), b.replica_id(), b.partition_id()});
 }
 constexpr auto channels(Builder& b) -> Value {
   const Value x = b.parameter({DType::f32, {4, 4}}, "x");

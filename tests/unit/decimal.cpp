@@ -21,17 +21,18 @@ constexpr auto written(T value) -> Text {
 
 constexpr auto doubles_are_written_as_their_shortest_decimal() -> bool {
   return written(0.0) == "0" && written(-0.0) == "-0" && written(1.0) == "1" && written(-2.5) == "-2.5" &&
-         written(0.1) == "0.1" && written(0.1 + 0.2) == "0.30000000000000004" && written(1.0 / 3) == "0.3333333333333333" &&
-         written(123456.789) == "123456.789" && written(5e-324) == "5e-324" &&
-         written(2.2250738585072014e-308) == "2.2250738585072014e-308" &&
-         written(std::numeric_limits<double>::max()) == "1.7976931348623157e308" && written(9007199254740993.0) == "9007199254740992";
+         written(0.1) == "0.1" && written(0.1 + 0.2) == "0.30000000000000004" &&
+         written(1.0 / 3) == "0.3333333333333333" && written(123456.789) == "123456.789" &&
+         written(5e-324) == "5e-324" && written(2.2250738585072014e-308) == "2.2250738585072014e-308" &&
+         written(std::numeric_limits<double>::max()) == "1.7976931348623157e308" &&
+         written(9007199254740993.0) == "9007199254740992";
 }
 FXPASS_TEST_TWICE(doubles_are_written_as_their_shortest_decimal)
 
 constexpr auto floats_are_shorter_than_the_same_number_as_a_double() -> bool {
   return written(0.1F) == "0.1" && written(static_cast<double>(0.1F)) == "0.10000000149011612" &&
-         written(1e-45F) == "1e-45" && written(3.4028235e38F) == "3.4028235e38" && written(16777216.0F) == "16777216" &&
-         written(1.17549435e-38F) == "1.1754944e-38";
+         written(1e-45F) == "1e-45" && written(3.4028235e38F) == "3.4028235e38" &&
+         written(16777216.0F) == "16777216" && written(1.17549435e-38F) == "1.1754944e-38";
 }
 FXPASS_TEST_TWICE(floats_are_shorter_than_the_same_number_as_a_double)
 
@@ -56,8 +57,9 @@ auto exact(Bits bits) -> Decimal {
   const int field = static_cast<int>(bits >> mantissa_bits);
   const Bits fraction = bits & (hidden - 1);
   const int lowest = std::numeric_limits<T>::min_exponent - 1 - mantissa_bits;
-  return field == 0 ? detail::exact_decimal(fraction, lowest, false)
-                    : detail::exact_decimal(fraction | hidden, lowest + field - 1, fraction == 0 && field > 1);
+  return field == 0
+             ? detail::exact_decimal(fraction, lowest, false)
+             : detail::exact_decimal(fraction | hidden, lowest + field - 1, fraction == 0 && field > 1);
 }
 
 template <class T, class Bits>
@@ -75,7 +77,8 @@ TEST_CASE("constant evaluation and the standard library find the same digits") {
     const std::uint64_t bits = random();
     disagreements += agrees<double>(bits) ? 0 : 1;
     disagreements += agrees<float>(static_cast<std::uint32_t>(bits)) ? 0 : 1;
-    disagreements += agrees<double>(std::bit_cast<std::uint64_t>(static_cast<double>(bits % 100000) / 1000)) ? 0 : 1;
+    disagreements +=
+        agrees<double>(std::bit_cast<std::uint64_t>(static_cast<double>(bits % 100000) / 1000)) ? 0 : 1;
     disagreements += agrees<double>(std::bit_cast<std::uint64_t>(static_cast<double>(bits))) ? 0 : 1;
   }
   // Powers of two, where the gap below is the narrower one, and their neighbours.

@@ -15,7 +15,8 @@ using namespace fxpass;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-/// Every bit pattern of a narrow format means a number that is encoded as that pattern again; only NaN loses its payload.
+/// Every bit pattern of a narrow format means a number that is encoded as that pattern again; only NaN loses
+/// its payload.
 constexpr auto round_trips(DType dtype) -> bool {
   const FloatFormat format = float_format(dtype);
   for (std::uint64_t bits = 0; bits < std::uint64_t{1} << format.width(); ++bits) {
@@ -72,7 +73,8 @@ TEST_CASE("a double becomes the float that the processor makes of it") {
     // All exponents that a float knows, and some beyond both ends.
     const std::uint64_t exponent = 1023 - 160 + random() % 320;
     const double value = std::bit_cast<double>((random() & 0x800fffffffffffffu) | (exponent << 52));
-    if (float_bits(value, DType::f32) != std::bit_cast<std::uint32_t>(static_cast<float>(value))) ++differences;
+    if (float_bits(value, DType::f32) != std::bit_cast<std::uint32_t>(static_cast<float>(value)))
+      ++differences;
     if (float_bits(value, DType::f64) != std::bit_cast<std::uint64_t>(value)) ++differences;
     const auto bits = static_cast<std::uint32_t>(random());
     const auto single = std::bit_cast<float>(bits);

@@ -25,6 +25,7 @@ constexpr auto small_module() -> Module {
   return *b.finish(b.add(b.reduce(x, zero, {1}, b.scalar_computation(Opcode::add, DType::f32)), y));
 }
 
+// clang-format off: as it is written
 constexpr std::string_view small_text = R"(HloModule small, input_output_alias={ {}: (1, {}, must-alias) }, entry_computation_layout={(f32[2,3]{1,0}, f32[2]{0})->f32[2]{0}}
 
 %add.1 (parameter.1: f32[], parameter.2: f32[]) -> f32[] {
@@ -41,8 +42,11 @@ ENTRY %main (x.4: f32[2,3]{1,0}, y.weight.5: f32[2]{0}) -> f32[2]{0} {
   ROOT %add.8 = f32[2]{0} add(%reduce.7, %y.weight.5), metadata={op_type="aten.sum.dim_IntList" op_name="sum_1" source_file="model.py" source_line=5}
 }
 )";
+// clang-format on
 
-constexpr auto text_is_as_expected() -> bool { return emit<HloText>(small_module()) == small_text; }
+constexpr auto text_is_as_expected() -> bool {
+  return emit<HloText>(small_module()) == small_text;
+}
 FXPASS_TEST_TWICE(text_is_as_expected)
 
 /// The module of the smallest program there is: `main() -> pred[] constant(true)`.
@@ -50,6 +54,7 @@ constexpr auto smallest_module() -> Module {
   Builder b("m");
   return *b.finish(b.constant(DType::boolean, true));
 }
+// clang-format off: a line for each field
 /// Byte by byte, by the field numbers of hlo.proto and xla_data.proto.
 constexpr char smallest_proto[] =
     "\x0a\x01m\x12\x04main"      // name, entry_computation_name
@@ -69,6 +74,7 @@ constexpr char smallest_proto[] =
     "\x30\x01"                   //   root_id
     "\x22\x06\x12\x04\x10\x01\x2a\x00"  // host_program_shape
     "\x30\x02";                         // entry_computation_id
+// clang-format on
 
 constexpr auto proto_is_as_expected() -> bool {
   return emit<HloProto>(smallest_module()) == std::string_view(smallest_proto, sizeof smallest_proto - 1);
@@ -113,9 +119,11 @@ constexpr auto literals_are_spelled_as_xla_reads_them() -> bool {
          literal([](Builder& b) { return b.constant(DType::bf16, 0.1); }) == "0.100097656" &&
          literal([](Builder& b) { return b.constant(DType::f64, 0.1); }) == "0.1" &&
          literal([](Builder& b) { return b.constant(DType::i8, -128); }) == "-128" &&
-         literal([](Builder& b) { return b.constant(DType::u64, ~std::uint64_t{0}); }) == "18446744073709551615" &&
+         literal([](Builder& b) { return b.constant(DType::u64, ~std::uint64_t{0}); }) ==
+             "18446744073709551615" &&
          literal([](Builder& b) { return b.constant_complex(DType::c64, 1.5, -2); }) == "(1.5, -2)" &&
-         literal([](Builder& b) { return b.constant(DType::f32, {2, 0}, std::span<const double>()); }) == "{{}, {}}" &&
+         literal([](Builder& b) { return b.constant(DType::f32, {2, 0}, std::span<const double>()); }) ==
+             "{{}, {}}" &&
          literal([&](Builder& b) { return b.constant_bytes(DType::f32, {}, payload); }) == "-nan(0x1)";
 }
 FXPASS_TEST_TWICE(literals_are_spelled_as_xla_reads_them)

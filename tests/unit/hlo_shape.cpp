@@ -33,13 +33,15 @@ constexpr auto equal_shapes_have_one_id() -> bool {
   const ShapeId a = table.array(DType::f32, Dims{2, 3}), b = table.array(DType::i32, Dims{2, 3});
   const ShapeId c = table.array(DType::f32, Dims{3, 2}), scalar = table.array(DType::f32, Dims{});
   const ShapeId pair[2] = {a, b}, swapped[2] = {b, a};
-  const ShapeId t = table.tuple(pair), u = table.tuple(swapped), empty = table.tuple({}), token = table.token();
+  const ShapeId t = table.tuple(pair), u = table.tuple(swapped), empty = table.tuple({}),
+                token = table.token();
   bool same = true;
   for (std::int64_t n = 0; n < 40; ++n) table.array(DType::f32, Dims{n, n});  // grows the table
   same = table.array(DType::f32, Dims{2, 3}) == a && table.array(DType::f32, Dims{}) == scalar &&
          table.tuple(pair) == t && table.tuple({}) == empty && table.token() == token;
   return same && !(a == b) && !(a == c) && !(t == u) && !(empty == token) && table.elements(t)[1] == b &&
-         table.shape(a) == Shape{DType::f32, {2, 3}} && table.kind(token) == ShapeKind::token && table.dims(t).empty();
+         table.shape(a) == Shape{DType::f32, {2, 3}} && table.kind(token) == ShapeKind::token &&
+         table.dims(t).empty();
 }
 FXPASS_TEST_TWICE(equal_shapes_have_one_id)
 
@@ -52,7 +54,9 @@ FXPASS_TEST_TWICE(element_counts_that_do_not_fit_are_none)
 
 // ---- what each operation infers
 
-constexpr Shape f32(const Dims& dims) { return {DType::f32, dims}; }
+constexpr Shape f32(const Dims& dims) {
+  return {DType::f32, dims};
+}
 
 /// Whether `make(builder, x)` for a parameter of shape `x` gives `result`.
 template <class Make>
@@ -75,12 +79,14 @@ constexpr auto refuses(const Shape& x, Make make) -> bool {
 constexpr auto elementwise() -> bool {
   const Shape x = f32({2, 3});
   return gives(x, x, [](Builder& b, Value v) { return b.add(v, v); }) &&
-         gives(x, x.with(DType::boolean), [](Builder& b, Value v) { return b.compare(v, v, Direction::lt); }) &&
+         gives(x, x.with(DType::boolean),
+               [](Builder& b, Value v) { return b.compare(v, v, Direction::lt); }) &&
          gives(x, x.with(DType::c64), [](Builder& b, Value v) { return b.complex(v, v); }) &&
          gives(x.with(DType::c128), x.with(DType::f64), [](Builder& b, Value v) { return b.abs(v); }) &&
          gives(x, x.with(DType::boolean), [](Builder& b, Value v) { return b.is_finite(v); }) &&
          gives(x, x.with(DType::i8), [](Builder& b, Value v) { return b.convert(v, DType::i8); }) &&
-         gives(x, {DType::u16, {2, 3, 2}}, [](Builder& b, Value v) { return b.bitcast_convert(v, DType::u16); }) &&
+         gives(x, {DType::u16, {2, 3, 2}},
+               [](Builder& b, Value v) { return b.bitcast_convert(v, DType::u16); }) &&
          gives({DType::u8, {5, 8}}, {DType::f64, {5}},
                [](Builder& b, Value v) { return b.bitcast_convert(v, DType::f64); }) &&
          gives(x, x, [](Builder& b, Value v) { return b.clamp(b.lowest(DType::f32), v, v); }) &&
@@ -102,13 +108,15 @@ FXPASS_TEST_TWICE(elementwise)
 constexpr auto movement() -> bool {
   const Shape x = f32({2, 3});
   const auto zero = [](Builder& b) { return b.constant(DType::f32, 0); };
-  return gives(x, f32({2, 4, 3}), [](Builder& b, Value v) { return b.broadcast_in_dim(v, {2, 4, 3}, {0, 2}); }) &&
+  return gives(x, f32({2, 4, 3}),
+               [](Builder& b, Value v) { return b.broadcast_in_dim(v, {2, 4, 3}, {0, 2}); }) &&
          gives(x, f32({3, 1, 2}), [](Builder& b, Value v) { return b.reshape(v, {3, 1, 2}); }) &&
          gives(x, f32({3, 2}), [](Builder& b, Value v) { return b.transpose(v, {1, 0}); }) &&
          gives(x, f32({1, 2}), [](Builder& b, Value v) { return b.slice(v, {1, 0}, {2, 3}, {1, 2}); }) &&
          gives(x, f32({0, 3}), [](Builder& b, Value v) { return b.slice_in_dim(v, 0, 2, 2); }) &&
          gives(x, f32({6, 3}), [](Builder& b, Value v) { return b.concatenate({v, v, v}, 0); }) &&
-         gives(x, f32({4, 4}), [&](Builder& b, Value v) { return b.pad(v, zero(b), {1, 0}, {1, -1}, {0, 1}); }) &&
+         gives(x, f32({4, 4}),
+               [&](Builder& b, Value v) { return b.pad(v, zero(b), {1, 0}, {1, -1}, {0, 1}); }) &&
          refuses(x, [](Builder& b, Value v) { return b.broadcast_in_dim(v, {2, 4}, {0, 1}); }) &&
          refuses(x, [](Builder& b, Value v) { return b.broadcast_in_dim(v, {3, 2}, {1, 0}); }) &&
          refuses(x, [](Builder& b, Value v) { return b.reshape(v, {4}); }) &&
@@ -148,13 +156,19 @@ constexpr auto indexed_movement() -> bool {
   return gives(table, f32({4, 5, 2}),
                [&](Builder& b, Value v) { return b.gather(v, indices(b), gather_dims(), {1, 2}); }) &&
          gives(table, table,
-               [&](Builder& b, Value v) { return b.scatter(v, indices(b), updates(b), scatter_dims(), add(b)); }) &&
-         refuses(table, [&](Builder& b, Value v) { return b.gather(v, indices(b), gather_dims(), {2, 3}); }) &&
-         refuses(table, [&](Builder& b, Value v) { return b.gather(v, indices(b), gather_dims(), {1, 4}); }) &&
+               [&](Builder& b, Value v) {
+                 return b.scatter(v, indices(b), updates(b), scatter_dims(), add(b));
+               }) &&
+         refuses(table,
+                 [&](Builder& b, Value v) { return b.gather(v, indices(b), gather_dims(), {2, 3}); }) &&
+         refuses(table,
+                 [&](Builder& b, Value v) { return b.gather(v, indices(b), gather_dims(), {1, 4}); }) &&
          refuses(table, [&](Builder& b, Value v) { return b.gather(v, v, gather_dims(), {1, 3}); }) &&
-         refuses(table, [&](Builder& b, Value v) { return b.scatter(v, indices(b), v, scatter_dims(), add(b)); }) &&
+         refuses(table,
+                 [&](Builder& b, Value v) { return b.scatter(v, indices(b), v, scatter_dims(), add(b)); }) &&
          refuses(table, [&](Builder& b, Value v) {
-           return b.scatter(v, indices(b), updates(b), scatter_dims(), b.scalar_computation(Opcode::add, DType::f16));
+           return b.scatter(v, indices(b), updates(b), scatter_dims(),
+                            b.scalar_computation(Opcode::add, DType::f16));
          });
 }
 FXPASS_TEST_TWICE(indexed_movement)
@@ -175,20 +189,24 @@ constexpr auto products() -> bool {
   const auto kernel = [](Builder& b) { return b.parameter(f32({6, 4, 3, 3})); };
   return gives(f32({4, 2, 3}), f32({4, 2, 5}),
                [&](Builder& b, Value v) { return b.dot_general(v, other(b), batched); }) &&
-         gives({DType::bf16, {7}}, f32({7, 7}), [](Builder& b, Value v) { return b.dot_general(v, v, {}, DType::f32); }) &&
+         gives({DType::bf16, {7}}, f32({7, 7}),
+               [](Builder& b, Value v) { return b.dot_general(v, v, {}, DType::f32); }) &&
          gives(f32({2, 4, 9, 8}), f32({2, 6, 5, 4}),
                [&](Builder& b, Value v) { return b.convolution(v, kernel(b), {window, window}, image); }) &&
-         gives(f32({2, 12, 9, 8}), f32({2, 6, 5, 4}),
-               [&](Builder& b, Value v) { return b.convolution(v, kernel(b), {window, window}, image, 3); }) &&
+         gives(
+             f32({2, 12, 9, 8}), f32({2, 6, 5, 4}),
+             [&](Builder& b, Value v) { return b.convolution(v, kernel(b), {window, window}, image, 3); }) &&
          refuses(f32({4, 2, 3}), [&](Builder& b, Value v) { return b.dot_general(v, other(b), wrong); }) &&
          refuses(f32({4, 2, 3}), [&](Builder& b, Value v) { return b.dot_general(v, other(b), twice); }) &&
-         refuses(f32({4, 2, 3}), [&](Builder& b, Value v) { return b.dot_general(v, other(b), batched, DType::i32); }) &&
+         refuses(f32({4, 2, 3}),
+                 [&](Builder& b, Value v) { return b.dot_general(v, other(b), batched, DType::i32); }) &&
          refuses(f32({2, 5, 9, 8}),
                  [&](Builder& b, Value v) { return b.convolution(v, kernel(b), {window, window}, image); }) &&
          refuses(f32({2, 4, 9, 8}),
                  [&](Builder& b, Value v) { return b.convolution(v, kernel(b), {window}, image); }) &&
-         refuses(f32({2, 16, 9, 8}),
-                 [&](Builder& b, Value v) { return b.convolution(v, kernel(b), {window, window}, image, 4); });
+         refuses(f32({2, 16, 9, 8}), [&](Builder& b, Value v) {
+           return b.convolution(v, kernel(b), {window, window}, image, 4);
+         });
 }
 FXPASS_TEST_TWICE(products)
 
@@ -200,9 +218,12 @@ constexpr auto reductions() -> bool {
       dilated{.size = 3, .window_dilation = 3, .base_dilation = 2};
   return gives(x, f32({2}), [&](Builder& b, Value v) { return b.reduce(v, zero(b), {1}, add(b)); }) &&
          gives(x, f32({}), [&](Builder& b, Value v) { return b.reduce(v, zero(b), {1, 0}, add(b)); }) &&
-         gives(x, f32({2, 4}), [&](Builder& b, Value v) { return b.reduce_window(v, zero(b), {{}, pool}, add(b)); }) &&
-         gives(x, f32({2, 0}), [&](Builder& b, Value v) { return b.reduce_window(v, zero(b), {{}, huge}, add(b)); }) &&
-         gives(x, f32({2, 9}), [&](Builder& b, Value v) { return b.reduce_window(v, zero(b), {{}, dilated}, add(b)); }) &&
+         gives(x, f32({2, 4}),
+               [&](Builder& b, Value v) { return b.reduce_window(v, zero(b), {{}, pool}, add(b)); }) &&
+         gives(x, f32({2, 0}),
+               [&](Builder& b, Value v) { return b.reduce_window(v, zero(b), {{}, huge}, add(b)); }) &&
+         gives(x, f32({2, 9}),
+               [&](Builder& b, Value v) { return b.reduce_window(v, zero(b), {{}, dilated}, add(b)); }) &&
          refuses(x, [&](Builder& b, Value v) { return b.reduce(v, zero(b), {2}, add(b)); }) &&
          refuses(x, [&](Builder& b, Value v) { return b.reduce(v, zero(b, DType::f16), {1}, add(b)); }) &&
          refuses(x, [&](Builder& b, Value v) { return b.reduce(v, zero(b), {1}, add(b, DType::f16)); }) &&
@@ -231,12 +252,30 @@ constexpr auto communication() -> bool {
          refuses(x, [&](Builder& b, Value v) { return b.all_gather(v, 0, uneven); }) &&
          refuses(x, [&](Builder& b, Value v) { return b.all_reduce(v, add(b), twice); }) &&
          refuses(x, [&](Builder& b, Value v) { return b.all_reduce(v, add(b), gap); }) &&
-         refuses(x, [&](Builder& b, Value v) { return b.all_reduce(v, add(b), pairs, {.use_global_device_ids = true}); }) &&
+         refuses(x,
+                 [&](Builder& b, Value v) {
+                   return b.all_reduce(v, add(b), pairs, {.use_global_device_ids = true});
+                 }) &&
          refuses(f32({3, 6}), [&](Builder& b, Value v) { return b.reduce_scatter(v, 0, add(b), pairs); }) &&
          refuses(x, [&](Builder& b, Value v) { return b.all_to_all(std::span(&v, 1), pairs); }) &&
          refuses(x, [&](Builder& b, Value v) { return b.collective_permute(v, same_target); });
 }
 FXPASS_TEST_TWICE(communication)
+
+constexpr auto ranks_exist_where_their_number_is_known() -> bool {
+  const std::int64_t pair[2] = {0, 4};
+  ReplicaGroups four;
+  four.add({0, 1, 2, 3});
+  const auto on = [](Builder& b, std::uint32_t replicas) { b.set_replica_count(replicas); };
+  return gives(f32({4}), f32({4}), [&](Builder& b, Value v) { return b.collective_permute(v, pair); }) &&
+         gives(f32({4}), f32({16}),
+               [&](Builder& b, Value v) { return on(b, 4), b.all_gather(v, 0, four); }) &&
+         gives(f32({4}), f32({8}),
+               [&](Builder& b, Value v) { return on(b, 2), b.all_gather(v, 0, ReplicaGroups()); }) &&
+         refuses(f32({4}), [&](Builder& b, Value v) { return on(b, 4), b.collective_permute(v, pair); }) &&
+         refuses(f32({4}), [&](Builder& b, Value v) { return on(b, 2), b.all_gather(v, 0, four); });
+}
+FXPASS_TEST_TWICE(ranks_exist_where_their_number_is_known)
 
 constexpr auto control() -> bool {
   const Shape x = f32({4});
@@ -257,7 +296,8 @@ constexpr auto control() -> bool {
   return gives(x, x, [&](Builder& b, Value v) { return b.while_loop(v, always(b), negate(b, {4})); }) &&
          gives(x, x, [&](Builder& b, Value v) { return choose(b, v, {4}); }) &&
          gives(x, x, [&](Builder& b, Value v) { return b.call(negate(b, {4}), std::span(&v, 1)); }) &&
-         gives(x, x, [&](Builder& b, Value v) { return b.get_tuple_element(b.opt_barrier(b.tuple({v, v})), 1); }) &&
+         gives(x, x,
+               [&](Builder& b, Value v) { return b.get_tuple_element(b.opt_barrier(b.tuple({v, v})), 1); }) &&
          refuses(x, [&](Builder& b, Value v) { return b.while_loop(v, negate(b, {4}), negate(b, {4})); }) &&
          refuses(x, [&](Builder& b, Value v) { return b.while_loop(v, always(b), negate(b, {5})); }) &&
          refuses(x, [&](Builder& b, Value v) { return choose(b, v, {5}); }) &&
@@ -268,7 +308,8 @@ constexpr auto control() -> bool {
 FXPASS_TEST_TWICE(control)
 
 constexpr auto linear_algebra() -> bool {
-  return gives(f32({2, 8}), {DType::c64, {2, 5}}, [](Builder& b, Value v) { return b.fft(v, FftType::rfft, {8}); }) &&
+  return gives(f32({2, 8}), {DType::c64, {2, 5}},
+               [](Builder& b, Value v) { return b.fft(v, FftType::rfft, {8}); }) &&
          gives({DType::c128, {2, 5}}, {DType::f64, {2, 8}},
                [](Builder& b, Value v) { return b.fft(v, FftType::irfft, {8}); }) &&
          gives(f32({3, 3}), f32({3, 3}), [](Builder& b, Value v) { return b.cholesky(v, true); }) &&

@@ -45,7 +45,8 @@ TEST_CASE("the samples use every opcode and every attribute") {
       for (const Attribute& a : module.attributes_of(i)) attributes[static_cast<std::size_t>(a.key)] = true;
     }
   }
-  for (const OpcodeInfo& info : opcode_table) CHECK_MESSAGE(opcodes[static_cast<std::size_t>(info.opcode)], info.name);
+  for (const OpcodeInfo& info : opcode_table)
+    CHECK_MESSAGE(opcodes[static_cast<std::size_t>(info.opcode)], info.name);
   for (const AttributeInfo& info : attribute_table)
     CHECK_MESSAGE(attributes[static_cast<std::size_t>(info.key)], info.name);
 }
@@ -57,7 +58,8 @@ constexpr auto module_to_break() -> Module {
   b.set_metadata("aten.add.Tensor", "add", "model.py", 3);
   const Value sum = b.add(x, y);
   b.set_metadata("aten.sum.default", "sum_1", "model.py", 4);
-  const Value reduced = b.reduce(sum, b.constant(DType::f32, 0), {1}, b.scalar_computation(Opcode::add, DType::f32));
+  const Value reduced =
+      b.reduce(sum, b.constant(DType::f32, 0), {1}, b.scalar_computation(Opcode::add, DType::f32));
   b.add_alias({0, 0, Alias::Kind::must});
   b.add_frontend_attribute(sum, "key", "value");
   return *b.finish(b.tuple({sum, reduced}));
@@ -78,26 +80,29 @@ constexpr auto is_found(std::string_view words, Damage damage) -> bool {
   const Status status = verify(m);
   if (status) return false;
   for (const Diagnostic& d : status.error())
-    if (d.code == DiagnosticCode::invalid_hlo && d.message.view().find(words) != std::string_view::npos) return true;
+    if (d.code == DiagnosticCode::invalid_hlo && d.message.view().find(words) != std::string_view::npos)
+      return true;
   return false;
 }
 
 constexpr auto wrong_shapes_are_found() -> bool {
-  return is_found("follows from its operands", [](Module& m) {
-           m.instructions[find(m, Opcode::add).id].shape = m.shapes.array(DType::f32, Dims{6});
-         }) &&
-         is_found("operands differ in shape", [](Module& m) {
-           m.instructions[m.parameters_of(m.entry())[0].id].shape = m.shapes.array(DType::f32, Dims{6});
-         }) &&
-         is_found("as many bytes", [](Module& m) {
-           m.instructions[find(m, Opcode::constant).id].shape = m.shapes.array(DType::f64, Dims{});
-         }) &&
-         is_found("wrong number of operands", [](Module& m) {
-           m.instructions[find(m, Opcode::add).id].operands.count = 1;
-         }) &&
-         is_found("needs attribute dimensions", [](Module& m) {
-           m.instructions[find(m, Opcode::reduce).id].attributes = {};
-         }) &&
+  return is_found("follows from its operands",
+                  [](Module& m) {
+                    m.instructions[find(m, Opcode::add).id].shape = m.shapes.array(DType::f32, Dims{6});
+                  }) &&
+         is_found("operands differ in shape",
+                  [](Module& m) {
+                    m.instructions[m.parameters_of(m.entry())[0].id].shape =
+                        m.shapes.array(DType::f32, Dims{6});
+                  }) &&
+         is_found("as many bytes",
+                  [](Module& m) {
+                    m.instructions[find(m, Opcode::constant).id].shape = m.shapes.array(DType::f64, Dims{});
+                  }) &&
+         is_found("wrong number of operands",
+                  [](Module& m) { m.instructions[find(m, Opcode::add).id].operands.count = 1; }) &&
+         is_found("needs attribute dimensions",
+                  [](Module& m) { m.instructions[find(m, Opcode::reduce).id].attributes = {}; }) &&
          is_found("takes no attribute dimensions", [](Module& m) {
            m.instructions[find(m, Opcode::add).id].attributes = m[find(m, Opcode::reduce)].attributes;
          });
@@ -108,14 +113,20 @@ constexpr auto wrong_attributes_are_found() -> bool {
   const auto numbers_of = [](Module& m, Opcode opcode) -> Attribute& {
     return m.attributes[m[find(m, opcode)].attributes.begin];
   };
-  return is_found("too many numbers", [&](Module& m) {
-           numbers_of(m, Opcode::reduce).value = {m.numbers.size(), max_rank + 1};
-           m.numbers.resize(m.numbers.size() + max_rank + 1, 0);
-         }) &&
-         is_found("needs one number", [](Module& m) { m.attributes[m.instructions[0].attributes.begin].value.count = 0; }) &&
-         is_found("element type that XLA does not have", [](Module& m) {
-           m.instructions[m.parameters_of(m.entry())[0].id].shape = m.shapes.array(DType::c32, Dims{2, 3});
-         }) &&
+  return is_found("too many numbers",
+                  [&](Module& m) {
+                    numbers_of(m, Opcode::reduce).value = {m.numbers.size(), max_rank + 1};
+                    m.numbers.resize(m.numbers.size() + max_rank + 1, 0);
+                  }) &&
+         is_found("needs one number",
+                  [](Module& m) { m.attributes[m.instructions[0].attributes.begin].value.count = 0; }) &&
+         is_found("element type that XLA does not have",
+                  [](Module& m) {
+                    m.instructions[m.parameters_of(m.entry())[0].id].shape =
+                        m.shapes.array(DType::c32, Dims{2, 3});
+                  }) &&
+         is_found("follows from its operands",
+                  [&](Module& m) { m.numbers[numbers_of(m, Opcode::reduce).value.begin] = 0; }) &&
          is_found("runs on no device", [](Module& m) { m.replica_count = 0; });
 }
 FXPASS_TEST_TWICE(wrong_attributes_are_found)
@@ -123,7 +134,10 @@ FXPASS_TEST_TWICE(wrong_attributes_are_found)
 constexpr auto damaged_tables_are_found_before_they_are_used() -> bool {
   constexpr std::string_view words = "are damaged";
   return is_found(words, [](Module& m) { m.operands[m[find(m, Opcode::add)].operands.begin] = {9999}; }) &&
-         is_found(words, [](Module& m) { m.operands[m[find(m, Opcode::add)].operands.begin] = find(m, Opcode::reduce); }) &&
+         is_found(words,
+                  [](Module& m) {
+                    m.operands[m[find(m, Opcode::add)].operands.begin] = find(m, Opcode::reduce);
+                  }) &&
          is_found(words, [](Module& m) { m.operands[m[find(m, Opcode::add)].operands.begin] = {0}; }) &&
          is_found(words, [](Module& m) { m.called[0] = {1}; }) &&
          is_found(words, [](Module& m) { m.computations[1].root = {0}; }) &&
@@ -134,7 +148,8 @@ constexpr auto damaged_tables_are_found_before_they_are_used() -> bool {
          is_found(words, [](Module& m) { m.instructions[0].operands = {0xffffffffu, 2}; }) &&
          is_found(words, [](Module& m) { m.attributes[0].value.begin = 0x7fffffffu; }) &&
          is_found(words, [](Module& m) { m.instructions[0].opcode = static_cast<Opcode>(200); }) &&
-         is_found("belongs to no computation", [](Module& m) { m.instructions.push_back(m.instructions[0]); }) &&
+         is_found("belongs to no computation",
+                  [](Module& m) { m.instructions.push_back(m.instructions[0]); }) &&
          is_found("has no computation", [](Module& m) { m.computations.clear(); });
 }
 FXPASS_TEST_TWICE(damaged_tables_are_found_before_they_are_used)
@@ -147,21 +162,24 @@ constexpr auto wrong_names_and_parameters_are_found() -> bool {
          is_found("invalid name", [&](Module& m) { rename(m, m.instructions[0].name, "__a"); }) &&
          is_found("invalid name", [&](Module& m) { rename(m, m.computations[0].name, "1"); }) &&
          is_found("invalid name", [](Module& m) { m.name = ""; }) &&
-         is_found("name of the entry", [&](Module& m) {
-           rename(m, m.computations[0].name, "main");
-           rename(m, m.computations[1].name, "main.1");
-         }) &&
+         is_found("name of the entry",
+                  [&](Module& m) {
+                    rename(m, m.computations[0].name, "main");
+                    rename(m, m.computations[1].name, "main.1");
+                  }) &&
          is_found("not the parameter", [](Module& m) { std::swap(m.parameters[2], m.parameters[3]); }) &&
-         is_found("does not list its parameters", [](Module& m) { m.computations[1].parameters.count = 1; }) &&
-         is_found("out of order", [](Module& m) {
-           Instruction& add = m.instructions[find(m, Opcode::add).id];
-           add.attributes = m.attributes.append(m.attributes.view(add.attributes));
-           m.attributes.push_back(m.attributes[m[find(m, Opcode::reduce)].attributes.begin]);
-           ++add.attributes.count;
-         }) &&
-         is_found("frontend attribute", [](Module& m) {
-           m.attributes[m[find(m, Opcode::add)].attributes.begin].value.count = 3;
-         }) &&
+         is_found("does not list its parameters",
+                  [](Module& m) { m.computations[1].parameters.count = 1; }) &&
+         is_found("out of order",
+                  [](Module& m) {
+                    Instruction& add = m.instructions[find(m, Opcode::add).id];
+                    add.attributes = m.attributes.append(m.attributes.view(add.attributes));
+                    m.attributes.push_back(m.attributes[m[find(m, Opcode::reduce)].attributes.begin]);
+                    ++add.attributes.count;
+                  }) &&
+         is_found(
+             "frontend attribute",
+             [](Module& m) { m.attributes[m[find(m, Opcode::add)].attributes.begin].value.count = 3; }) &&
          is_found("neither 0 nor 1", [&](Module& m) {
            Instruction& constant = m.instructions[find(m, Opcode::constant).id];
            constant.shape = m.shapes.array(DType::boolean, Dims{4});
@@ -187,7 +205,8 @@ constexpr auto findings_name_instruction_node_and_line() -> bool {
   const Status status = verify(m);
   const Diagnostic& d = status.error().front();
   return d.node == "add" && d.model.file == "model.py" && d.model.line == 3 &&
-         d.message == "HLO instruction add.6: has shape f32[6]{0} where f32[2,3]{1,0} follows from its operands";
+         d.message ==
+             "HLO instruction add.6: has shape f32[6]{0} where f32[2,3]{1,0} follows from its operands";
 }
 FXPASS_TEST_TWICE(findings_name_instruction_node_and_line)
 

@@ -26,7 +26,8 @@ class CountingSink {
 
 /// `N` characters in place: text, or bytes, as a constant.
 ///
-/// Why not a growing text: Clang's limit of evaluation steps is met ten times later if the size is counted first.
+/// Why not a growing text: Clang's limit of evaluation steps is met ten times later if the size is counted
+/// first.
 template <std::size_t N>
 class FixedText {
  public:
@@ -43,8 +44,9 @@ class FixedText {
 
 /// A type that writes a module in one form.
 ///
-/// `name` is how users pick it, `file_ending` that of its files, point included. `write(sink, module)` is a `static`
-/// function that writes the same characters, or bytes, every time. It needs a module that `hlo::verify` accepts.
+/// `name` is how users pick it, `file_ending` that of its files, point included. `write(sink, module)` is a
+/// `static` function that writes the same characters, or bytes, every time. It needs a module that
+/// `hlo::verify` accepts.
 template <class E>
 concept Emitter = requires(Text& text, CountingSink& count, const hlo::Module& module) {
   { E::name } -> std::convertible_to<std::string_view>;
@@ -61,8 +63,8 @@ template <Emitter E>
   return text;
 }
 
-/// The same as a constant: `constexpr auto text = emit_constant<HloText>([] { return make_module(); });`, of which
-/// `text.view()` is the characters. `Make` is a lambda without captures; it is called twice.
+/// The same as a constant: `constexpr auto text = emit_constant<HloText>([] { return make_module(); });`, of
+/// which `text.view()` is the characters. `Make` is a lambda without captures; it is called twice.
 template <Emitter E, class Make>
 [[nodiscard]] consteval auto emit_constant(Make make) {
   constexpr std::size_t size = [] {

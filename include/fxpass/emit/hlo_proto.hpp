@@ -13,9 +13,9 @@
 /// @file
 /// A serialised `xla.HloModuleProto`, as neuronx-cc and XLA's tools read it.
 ///
-/// Only fields that the older schema knows which neuronx-cc is built with. Instructions and computations are numbered by
-/// one counter from 1 on; that XLA refuses numbers above 2^31 - 1. Field numbers: `xla/service/hlo.proto`,
-/// `xla/xla_data.proto`.
+/// Only fields that the older schema knows which neuronx-cc is built with. Instructions and computations are
+/// numbered by one counter from 1 on; that XLA refuses numbers above 2^31 - 1. Field numbers:
+/// `xla/service/hlo.proto`, `xla/xla_data.proto`.
 
 namespace fxpass {
 
@@ -94,7 +94,8 @@ class HloProtoWriter {
     wire.number(6, computation_number(entry));
     if (!module_.aliases.empty()) {
       wire.message(8, [&](auto& aliases) {
-        for (const hlo::Alias& alias : module_.aliases) aliases.message(1, [&](auto& w) { alias_entry(w, alias); });
+        for (const hlo::Alias& alias : module_.aliases)
+          aliases.message(1, [&](auto& w) { alias_entry(w, alias); });
       });
     }
   }
@@ -102,7 +103,9 @@ class HloProtoWriter {
  private:
   using Key = hlo::AttributeKey;
 
-  [[nodiscard]] static constexpr auto number_of(hlo::Value v) -> std::int64_t { return std::int64_t{v.id} + 1; }
+  [[nodiscard]] static constexpr auto number_of(hlo::Value v) -> std::int64_t {
+    return std::int64_t{v.id} + 1;
+  }
   [[nodiscard]] constexpr auto computation_number(hlo::ComputationId id) const -> std::int64_t {
     return std::int64_t{module_.instructions.size()} + id.index + 1;
   }
@@ -142,7 +145,8 @@ class HloProtoWriter {
 
   template <class Wire>
   constexpr void program_shape(Wire& w, const hlo::Computation& c) const {
-    for (const hlo::Value v : module_.parameters_of(c)) w.message(1, [&](auto& s) { shape(s, module_[v].shape); });
+    for (const hlo::Value v : module_.parameters_of(c))
+      w.message(1, [&](auto& s) { shape(s, module_[v].shape); });
     w.message(2, [&](auto& s) { shape(s, module_.result_shape(c)); });
     for (const hlo::Value v : module_.parameters_of(c)) name(w, 3, v);
   }
@@ -223,7 +227,8 @@ class HloProtoWriter {
       });
       return;
     }
-    if (a.key == Key::literal) return w.message(field, [&](auto& literal_message) { literal(literal_message, i); });
+    if (a.key == Key::literal)
+      return w.message(field, [&](auto& literal_message) { literal(literal_message, i); });
 
     const std::span<const std::int64_t> n = module_.numbers.view(a.value);
     switch (a.key) {
@@ -231,7 +236,8 @@ class HloProtoWriter {
       case Key::comparison_direction:
       case Key::comparison_type: return w.bytes(field, hlo::enumeration_name(a.key, n[0]));
       case Key::window: return w.message(field, [&](auto& m) { window(m, n); });
-      case Key::convolution_dimensions: return w.message(field, [&](auto& m) { convolution_dimensions(m, n); });
+      case Key::convolution_dimensions:
+        return w.message(field, [&](auto& m) { convolution_dimensions(m, n); });
       case Key::slice:
       case Key::source_target_pairs: {
         const std::size_t each = a.key == Key::slice ? hlo::detail::slice_numbers : 2;
@@ -242,7 +248,8 @@ class HloProtoWriter {
       case Key::padding:
         return w.message(field, [&](auto& config) {
           for (std::size_t at = 0; at < n.size(); at += hlo::detail::padding_numbers)
-            config.message(1, [&](auto& m) { fields_from_one(m, n.subspan(at, hlo::detail::padding_numbers)); });
+            config.message(1,
+                           [&](auto& m) { fields_from_one(m, n.subspan(at, hlo::detail::padding_numbers)); });
         });
       case Key::replica_groups:
         for (std::size_t at = 0; at < n.size(); at += 1 + static_cast<std::size_t>(n[at]))
@@ -258,14 +265,16 @@ class HloProtoWriter {
         return;
       default: break;
     }
-    if (info.kind == hlo::AttributeKind::numbers || a.key == Key::operand_precision) return w.packed(field, n);
+    if (info.kind == hlo::AttributeKind::numbers || a.key == Key::operand_precision)
+      return w.packed(field, n);
     w.number(field, n[0]);
   }
 
   /// The i-th number in field i, from 1 on.
   template <class Wire>
   static constexpr void fields_from_one(Wire& w, std::span<const std::int64_t> n) {
-    for (std::size_t field = 0; field < n.size(); ++field) w.number(static_cast<std::uint32_t>(field + 1), n[field]);
+    for (std::size_t field = 0; field < n.size(); ++field)
+      w.number(static_cast<std::uint32_t>(field + 1), n[field]);
   }
   /// Window dimensions keep their seven numbers in the order of the fields.
   template <class Wire>
@@ -287,8 +296,8 @@ class HloProtoWriter {
     w.packed(12, dims.output_spatial);
   }
 
-  /// Integers of 32 and 64 bits are varints, everything else is its bytes: floating-point numbers as a packed list of
-  /// fixed width, and what is narrower as a string.
+  /// Integers of 32 and 64 bits are varints, everything else is its bytes: floating-point numbers as a packed
+  /// list of fixed width, and what is narrower as a string.
   template <class Wire>
   constexpr void literal(Wire& w, const hlo::Instruction& i) const {
     const DType dtype = module_.shapes.dtype(i.shape);
@@ -310,7 +319,8 @@ class HloProtoWriter {
 
 }  // namespace detail
 
-/// A serialised HloModuleProto. Replica and partition counts are no part of it: they are options of the compiler.
+/// A serialised HloModuleProto. Replica and partition counts are no part of it: they are options of the
+/// compiler.
 struct HloProto {
   static constexpr std::string_view name = "hlo-proto";
   static constexpr std::string_view file_ending = ".pb";

@@ -89,7 +89,8 @@ class HloTextWriter {
       separated(module_.aliases, ", ", [&](const hlo::Alias& alias) {
         put('{');
         if (is_tuple) put(alias.output);
-        put("}: (", alias.parameter, ", {}, ", alias.kind == hlo::Alias::Kind::must ? "must-alias" : "may-alias", ')');
+        put("}: (", alias.parameter, ", {}, ",
+            alias.kind == hlo::Alias::Kind::must ? "must-alias" : "may-alias", ')');
       });
       put(" }");
     }
@@ -172,7 +173,8 @@ class HloTextWriter {
         one("scatter", 1);
         return;
       case hlo::Opcode::conditional:
-        if (module_.shapes.dtype(module_.operand_shape(i, 0)) != DType::boolean) return all("branch_computations");
+        if (module_.shapes.dtype(module_.operand_shape(i, 0)) != DType::boolean)
+          return all("branch_computations");
         one("true_computation", 0);
         one("false_computation", 1);
         return;
@@ -270,10 +272,15 @@ class HloTextWriter {
     if (rank != 0) {
       part("size=", true, [](W) { return true; }, [&](W w) { put(w.size); });
       part(" stride=", false, [](W w) { return w.stride != 1; }, [&](W w) { put(w.stride); });
-      part(" pad=", false, [](W w) { return w.padding_low != 0 || w.padding_high != 0; },
-           [&](W w) { put(w.padding_low, '_', w.padding_high); });
-      part(" lhs_dilate=", false, [](W w) { return w.base_dilation != 1; }, [&](W w) { put(w.base_dilation); });
-      part(" rhs_dilate=", false, [](W w) { return w.window_dilation != 1; }, [&](W w) { put(w.window_dilation); });
+      part(
+          " pad=", false, [](W w) { return w.padding_low != 0 || w.padding_high != 0; },
+          [&](W w) { put(w.padding_low, '_', w.padding_high); });
+      part(
+          " lhs_dilate=", false, [](W w) { return w.base_dilation != 1; },
+          [&](W w) { put(w.base_dilation); });
+      part(
+          " rhs_dilate=", false, [](W w) { return w.window_dilation != 1; },
+          [&](W w) { put(w.window_dilation); });
       part(" rhs_reversal=", false, [](W w) { return w.reversal; }, [&](W w) { put(w.reversal ? 1 : 0); });
     }
     put('}');

@@ -21,7 +21,8 @@ namespace fxpass::detail {
   return (static_cast<std::size_t>(std::bit_width(value | 1)) + 6) / 7;
 }
 
-/// Writes the fields of one message. As proto3 has it, a number 0, a false flag and empty bytes are not written.
+/// Writes the fields of one message. As proto3 has it, a number 0, a false flag and empty bytes are not
+/// written.
 template <TextSink Sink>
 class WireWriter {
  public:
@@ -66,9 +67,9 @@ class WireWriter {
     varint(size);
     for (std::uint64_t n = 0; n < count; ++n) varint(get(n));
   }
-  /// A submessage, present even if it is empty. `write_fields` takes a `WireWriter` of any sink and writes the same
-  /// every time: its length comes first on the wire, so it is counted first. A message in `n` others is thus counted
-  /// `n` times and written once.
+  /// A submessage, present even if it is empty. `write_fields` takes a `WireWriter` of any sink and writes
+  /// the same every time: its length comes first on the wire, so it is counted first. A message in `n` others
+  /// is thus counted `n` times and written once.
   template <class WriteFields>
   constexpr void message(std::uint32_t field, WriteFields write_fields) {
     CountingSink count;

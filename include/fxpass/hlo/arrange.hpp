@@ -16,24 +16,25 @@ struct Origin {
   static constexpr std::uint32_t none = 0xffffffffu;
 
   std::uint32_t computation = none;  ///< index in `Module::computations`, or none: its making failed
-  std::uint32_t step = 0;            ///< counts the nodes of the source program; later instructions have no lower one
+  std::uint32_t step = 0;  ///< counts the nodes of the source program; later instructions have no lower one
 };
 
-/// Whether an instruction stays though nothing uses it. A parameter is part of the signature; ranks wait for each other
-/// in a collective.
+/// Whether an instruction stays though nothing uses it. A parameter is part of the signature; ranks wait for
+/// each other in a collective.
 [[nodiscard]] constexpr auto has_effect(const Module& module, const Instruction& i) -> bool {
   return i.opcode == Opcode::parameter || opcode_info(i.opcode).category == Category::collective ||
          module.flag(i, AttributeKey::custom_call_has_side_effect);
 }
 
-/// Orders one module. What the result holds does not depend on the order in which the instructions of one step were
-/// made: C++ leaves open which argument of a call is evaluated first, and compilers differ in it.
+/// Orders one module. What the result holds does not depend on the order in which the instructions of one
+/// step were made: C++ leaves open which argument of a call is evaluated first, and compilers differ in it.
 class Arranger {
  public:
   /// `origins` has an element for each instruction. Computations lie callees first, the entry last.
   constexpr Arranger(Module& module, const Pool<Origin>& origins) : module_(module), origins_(origins) {}
 
-  /// Groups instructions by computation and leaves out what the entry does not need. O(instructions + operands).
+  /// Groups instructions by computation and leaves out what the entry does not need. O(instructions +
+  /// operands).
   constexpr void run() {
     new_instruction_.resize(module_.instructions.size(), Origin::none);
     new_computation_.resize(module_.computations.size(), Origin::none);
@@ -50,7 +51,8 @@ class Arranger {
   }
 
  private:
-  /// Fills `order_`: the instructions of computation c lie in `[first_[c], first_[c + 1])`, in the order of their making.
+  /// Fills `order_`: the instructions of computation c lie in `[first_[c], first_[c + 1])`, in the order of
+  /// their making.
   constexpr void by_computation() {
     const std::uint32_t computations = module_.computations.size();
     first_.resize(computations + 1, 0);
@@ -81,8 +83,8 @@ class Arranger {
     }
   }
 
-  /// Replaces the part of `order_` that belongs to a computation: parameters, then step by step, within a step as a walk
-  /// from the result through the operands meets the instructions.
+  /// Replaces the part of `order_` that belongs to a computation: parameters, then step by step, within a
+  /// step as a walk from the result through the operands meets the instructions.
   constexpr void order_instructions(std::uint32_t c) {
     Pool<Value> walked;
     for (const Value v : module_.parameters_of(module_.computations[c])) walked.push_back(v);
@@ -101,7 +103,8 @@ class Arranger {
     }
     Pool<std::uint32_t> next;
     next.resize(walked.empty() ? 1 : highest - lowest + 2, 0);
-    for (std::uint32_t n = parameters; n < walked.size(); ++n) ++next[origins_[walked[n].id].step - lowest + 1];
+    for (std::uint32_t n = parameters; n < walked.size(); ++n)
+      ++next[origins_[walked[n].id].step - lowest + 1];
     next[0] = first_[c] + parameters;
     for (std::uint32_t n = 1; n < next.size(); ++n) next[n] += next[n - 1];
     for (std::uint32_t n = 0; n < parameters; ++n) order_[first_[c] + n] = walked[n];
@@ -110,7 +113,8 @@ class Arranger {
     counts_.resize(module_.computations.size(), 0);
     counts_[c] = walked.size();
   }
-  /// Appends what `root` needs and `walked` does not hold, operands before users. Without recursion: programs are deep.
+  /// Appends what `root` needs and `walked` does not hold, operands before users. Without recursion: programs
+  /// are deep.
   constexpr void walk(Value root, Pool<Value>& walked) {
     struct Visit {
       Value value;
@@ -135,7 +139,8 @@ class Arranger {
     }
   }
 
-  /// Moves a computation behind those that it calls, in the order of the calls. As deep as computations are nested.
+  /// Moves a computation behind those that it calls, in the order of the calls. As deep as computations are
+  /// nested.
   constexpr void place(std::uint32_t c) {
     for (std::uint32_t n = first_[c]; n < first_[c] + counts_[c]; ++n)
       for (const ComputationId id : module_.called_by(module_[order_[n]]))
@@ -147,7 +152,8 @@ class Arranger {
       Instruction i = module_[order_[n]];
       const Range operands = i.operands, called = i.called;
       i.operands.begin = arranged_.operands.size();
-      for (const Value v : module_.operands.view(operands)) arranged_.operands.push_back({new_instruction_[v.id]});
+      for (const Value v : module_.operands.view(operands))
+        arranged_.operands.push_back({new_instruction_[v.id]});
       i.called.begin = arranged_.called.size();
       for (const ComputationId id : module_.called.view(called))
         arranged_.called.push_back({new_computation_[id.index]});
@@ -155,7 +161,8 @@ class Arranger {
     }
     const Range parameters = computation.parameters;
     computation.parameters.begin = arranged_.parameters.size();
-    for (const Value v : module_.parameters.view(parameters)) arranged_.parameters.push_back({new_instruction_[v.id]});
+    for (const Value v : module_.parameters.view(parameters))
+      arranged_.parameters.push_back({new_instruction_[v.id]});
     computation.root = {new_instruction_[computation.root.id]};
     new_computation_[c] = arranged_.computations.push_back(computation);
   }

@@ -32,7 +32,9 @@ class ReplicaGroups {
     numbers_.push_back(static_cast<std::int64_t>(ranks.size()));
     numbers_.append(ranks);
   }
-  constexpr void add(std::initializer_list<std::int64_t> ranks) { add(std::span(ranks.begin(), ranks.size())); }
+  constexpr void add(std::initializer_list<std::int64_t> ranks) {
+    add(std::span(ranks.begin(), ranks.size()));
+  }
 
   /// Each group as its size and its ranks, as `AttributeKey::replica_groups` holds them.
   [[nodiscard]] constexpr auto numbers() const -> std::span<const std::int64_t> { return numbers_.view(); }
@@ -66,12 +68,14 @@ namespace detail {
 struct NewAttribute {
   constexpr NewAttribute(AttributeKey k, std::string_view t) : key(k), text(t) {}
   constexpr NewAttribute(AttributeKey k, std::span<const std::int64_t> l) : key(k), list(l) {}
-  constexpr NewAttribute(AttributeKey k, const Dims& l) : key(k), list(l.view()), overflowed(l.overflowed()) {}
+  constexpr NewAttribute(AttributeKey k, const Dims& l)
+      : key(k), list(l.view()), overflowed(l.overflowed()) {}
   constexpr NewAttribute(AttributeKey k, std::integral auto n)
       : key(k), number(static_cast<std::int64_t>(n)), is_number(true) {}
   template <class E>
     requires std::is_enum_v<E>
-  constexpr NewAttribute(AttributeKey k, E e) : key(k), number(static_cast<std::int64_t>(e)), is_number(true) {}
+  constexpr NewAttribute(AttributeKey k, E e)
+      : key(k), number(static_cast<std::int64_t>(e)), is_number(true) {}
 
   AttributeKey key;
   std::string_view text = {};
@@ -102,7 +106,8 @@ struct NewAttribute {
   if (value != value) return 0;
   if (value >= limit) return highest;
   if (value <= (is_signed ? -limit : 0.0)) return is_signed ? ~highest : 0;
-  return value < 0 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value)) : static_cast<std::uint64_t>(value);
+  return value < 0 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value))
+                   : static_cast<std::uint64_t>(value);
 }
 
 /// Appends the bytes of one element; a number that the type does not hold as XLA's convert makes it.
@@ -129,11 +134,12 @@ constexpr void append_element(Pool<char>& bytes, DType dtype, T value) {
 
 /// Makes a module in program order.
 ///
-/// Every operation infers its result's shape. An ill-formed call adds a diagnostic and gives an invalid `Value`; a call
-/// with an invalid operand gives an invalid `Value` and says nothing more. So callers check nothing, and `finish` tells
-/// all that went wrong. What changes nothing (a reshape to the same sizes, say) is its operand. `finish` leaves out what
-/// no result needs; the order of what stays is that of the nodes (`set_metadata`), and within a node follows from the
-/// operands alone, so that nested calls give one module under every compiler.
+/// Every operation infers its result's shape. An ill-formed call adds a diagnostic and gives an invalid
+/// `Value`; a call with an invalid operand gives an invalid `Value` and says nothing more. So callers check
+/// nothing, and `finish` tells all that went wrong. What changes nothing (a reshape to the same sizes, say)
+/// is its operand. `finish` leaves out what no result needs; the order of what stays is that of the nodes
+/// (`set_metadata`), and within a node follows from the operands alone, so that nested calls give one module
+/// under every compiler.
 class Builder {
  public:
   explicit constexpr Builder(std::string_view module_name, std::string_view entry_name = "main") {
@@ -145,8 +151,8 @@ class Builder {
   // ---- where instructions come from
 
   /// New instructions are said to come from this node of the source program; so are diagnostics.
-  constexpr void set_metadata(std::string_view op_type, std::string_view op_name, std::string_view source_file = {},
-                              std::uint32_t source_line = 0) {
+  constexpr void set_metadata(std::string_view op_type, std::string_view op_name,
+                              std::string_view source_file = {}, std::uint32_t source_line = 0) {
     const Metadata last = module_.metadata.back();
     Metadata next;
     next.op_type = keep_text(op_type, last.op_type);
@@ -223,23 +229,24 @@ class Builder {
     return parameter(*id, name);
   }
   constexpr auto parameter(ShapeId shape, std::string_view name = {}) -> Value {
-    const Value v = make(Opcode::parameter, shape, {}, {{AttributeKey::parameter_number, scopes_.back().parameters}});
+    const Value v =
+        make(Opcode::parameter, shape, {}, {{AttributeKey::parameter_number, scopes_.back().parameters}});
     if (!v.valid()) return v;
     ++scopes_.back().parameters;
     if (!name.empty()) module_.instructions[v.id].name = keep_text(clean_name(name), {});
     return v;
   }
 
-  /// Makes a computation: `body` is called once, adds its instructions to this builder and returns the result. It sees
-  /// no values of the computation around it but those it takes as parameters.
+  /// Makes a computation: `body` is called once, adds its instructions to this builder and returns the
+  /// result. It sees no values of the computation around it but those it takes as parameters.
   template <std::invocable Body>
   constexpr auto computation(std::string_view name, Body&& body) -> ComputationId {
     open(name);
     const Value root = std::forward<Body>(body)();
     return close(root);
   }
-  /// The computation `(a, b) -> opcode(a, b)` on scalars, made once a module for each opcode and type. Needs a binary
-  /// opcode; `copy` stands for the second operand.
+  /// The computation `(a, b) -> opcode(a, b)` on scalars, made once a module for each opcode and type. Needs
+  /// a binary opcode; `copy` stands for the second operand.
   constexpr auto scalar_computation(Opcode opcode, DType dtype) -> ComputationId {
     for (const SharedComputation& shared : shared_)
       if (shared.opcode == opcode && shared.dtype == dtype) return shared.id;
@@ -260,7 +267,8 @@ class Builder {
   /// Ends the module with `root` as its result. The builder is spent.
   [[nodiscard]] constexpr auto finish(Value root) -> Expected<Module> {
     const ComputationId entry = close(root);
-    if (!entry.valid() && errors_.empty()) fail(Diagnostic::error(DiagnosticCode::invalid_hlo, "module has no result"));
+    if (!entry.valid() && errors_.empty())
+      fail(Diagnostic::error(DiagnosticCode::invalid_hlo, "module has no result"));
     if (!errors_.empty()) return std::move(errors_);
     arrange();
     return std::move(module_);
@@ -286,7 +294,8 @@ class Builder {
     return constant_bytes(dtype, dims, std::string_view(bytes.data(), bytes.size()));
   }
   constexpr auto constant_complex(DType dtype, double real, double imaginary) -> Value {
-    if (!is_complex(dtype)) return fail(Diagnostic::error(DiagnosticCode::invalid_hlo, "constant: is not complex"));
+    if (!is_complex(dtype))
+      return fail(Diagnostic::error(DiagnosticCode::invalid_hlo, "constant: is not complex"));
     Pool<char> bytes;
     detail::append_element(bytes, fxpass::detail::real_part(dtype), real);
     detail::append_element(bytes, fxpass::detail::real_part(dtype), imaginary);
@@ -376,7 +385,9 @@ class Builder {
   constexpr auto minimum(Value a, Value b) -> Value { return binary(Opcode::minimum, a, b); }
   constexpr auto power(Value a, Value b) -> Value { return binary(Opcode::power, a, b); }
   constexpr auto atan2(Value a, Value b) -> Value { return binary(Opcode::atan2, a, b); }
-  constexpr auto complex(Value real, Value imaginary) -> Value { return binary(Opcode::complex, real, imaginary); }
+  constexpr auto complex(Value real, Value imaginary) -> Value {
+    return binary(Opcode::complex, real, imaginary);
+  }
   constexpr auto and_(Value a, Value b) -> Value { return binary(Opcode::and_, a, b); }
   constexpr auto or_(Value a, Value b) -> Value { return binary(Opcode::or_, a, b); }
   constexpr auto xor_(Value a, Value b) -> Value { return binary(Opcode::xor_, a, b); }
@@ -384,22 +395,26 @@ class Builder {
   constexpr auto shift_right_arithmetic(Value a, Value b) -> Value {
     return binary(Opcode::shift_right_arithmetic, a, b);
   }
-  constexpr auto shift_right_logical(Value a, Value b) -> Value { return binary(Opcode::shift_right_logical, a, b); }
+  constexpr auto shift_right_logical(Value a, Value b) -> Value {
+    return binary(Opcode::shift_right_logical, a, b);
+  }
 
-  constexpr auto compare(Value a, Value b, Direction direction, ComparisonType type = ComparisonType::by_operand)
-      -> Value {
+  constexpr auto compare(Value a, Value b, Direction direction,
+                         ComparisonType type = ComparisonType::by_operand) -> Value {
     return make(Opcode::compare, {}, {a, b},
                 {{AttributeKey::comparison_direction, direction}, {AttributeKey::comparison_type, type}});
   }
   constexpr auto select(Value predicate, Value on_true, Value on_false) -> Value {
     return make(Opcode::select, {}, {predicate, on_true, on_false}, {});
   }
-  constexpr auto clamp(Value low, Value x, Value high) -> Value { return make(Opcode::clamp, {}, {low, x, high}, {}); }
+  constexpr auto clamp(Value low, Value x, Value high) -> Value {
+    return make(Opcode::clamp, {}, {low, x, high}, {});
+  }
 
   // ---- movement of elements
 
-  /// Dimension i of `x` becomes dimension `broadcast_dims[i]` of the result, which has the sizes `to`. Sizes of 1 are
-  /// not stretched.
+  /// Dimension i of `x` becomes dimension `broadcast_dims[i]` of the result, which has the sizes `to`. Sizes
+  /// of 1 are not stretched.
   constexpr auto broadcast_in_dim(Value x, const Dims& to, const Dims& broadcast_dims) -> Value {
     if (!x.valid()) return {};
     if (dims(x) == to && broadcast_dims == iota_dims(to.size())) return x;
@@ -450,7 +465,8 @@ class Builder {
     return slice(x, starts, limits, strides);
   }
   constexpr auto dynamic_slice(Value x, std::span<const Value> starts, const Dims& sizes) -> Value {
-    return make(Opcode::dynamic_slice, {}, with_first(x, starts).view(), {{AttributeKey::dynamic_slice_sizes, sizes}});
+    return make(Opcode::dynamic_slice, {}, with_first(x, starts).view(),
+                {{AttributeKey::dynamic_slice_sizes, sizes}});
   }
   constexpr auto dynamic_update_slice(Value x, Value update, std::span<const Value> starts) -> Value {
     Pool<Value> operands;
@@ -467,13 +483,15 @@ class Builder {
     return concatenate(std::span(values.begin(), values.size()), dimension);
   }
   /// `low` and `high` may be negative, which cuts; `interior` lies between neighbours.
-  constexpr auto pad(Value x, Value padding, const Dims& low, const Dims& high, const Dims& interior) -> Value {
+  constexpr auto pad(Value x, Value padding, const Dims& low, const Dims& high, const Dims& interior)
+      -> Value {
     if (!x.valid() || !padding.valid()) return {};
     const std::size_t n = rank(x);
     if (low.size() != n || high.size() != n || interior.size() != n)
       return fail(Diagnostic::error(DiagnosticCode::invalid_hlo, "pad: needs padding for every dimension"));
     if (low == Dims(n, 0) && high == Dims(n, 0) && interior == Dims(n, 0)) return x;
-    return make(Opcode::pad, {}, {x, padding}, {{AttributeKey::padding, interleaved(low, high, interior).view()}});
+    return make(Opcode::pad, {}, {x, padding},
+                {{AttributeKey::padding, interleaved(low, high, interior).view()}});
   }
   constexpr auto gather(Value x, Value indices, const GatherDims& gather_dims, const Dims& slice_sizes,
                         bool indices_are_sorted = false) -> Value {
@@ -503,7 +521,8 @@ class Builder {
   /// Result: batch dimensions, free ones of `a`, free ones of `b`; in `result_type`, by default that of `a`.
   constexpr auto dot_general(Value a, Value b, const DotDims& dot_dims, std::optional<DType> result_type = {},
                              Precision precision = Precision::standard) -> Value {
-    const std::int64_t precisions[2] = {static_cast<std::int64_t>(precision), static_cast<std::int64_t>(precision)};
+    const std::int64_t precisions[2] = {static_cast<std::int64_t>(precision),
+                                        static_cast<std::int64_t>(precision)};
     return make(Opcode::dot, scalar(result_type.value_or(dtype(a))), {a, b},
                 {{AttributeKey::lhs_contracting_dims, dot_dims.lhs_contracting},
                  {AttributeKey::rhs_contracting_dims, dot_dims.rhs_contracting},
@@ -512,11 +531,12 @@ class Builder {
                  {AttributeKey::operand_precision, precision_numbers(precisions, precision)}});
   }
   /// `window` runs over the spatial dimensions, in the order of the lists of `convolution_dims`.
-  constexpr auto convolution(Value x, Value kernel, const Window& window, const ConvolutionDims& convolution_dims,
-                             std::int64_t feature_group_count = 1, std::int64_t batch_group_count = 1,
-                             std::optional<DType> result_type = {}, Precision precision = Precision::standard)
-      -> Value {
-    const std::int64_t precisions[2] = {static_cast<std::int64_t>(precision), static_cast<std::int64_t>(precision)};
+  constexpr auto convolution(Value x, Value kernel, const Window& window,
+                             const ConvolutionDims& convolution_dims, std::int64_t feature_group_count = 1,
+                             std::int64_t batch_group_count = 1, std::optional<DType> result_type = {},
+                             Precision precision = Precision::standard) -> Value {
+    const std::int64_t precisions[2] = {static_cast<std::int64_t>(precision),
+                                        static_cast<std::int64_t>(precision)};
     return make(Opcode::convolution, scalar(result_type.value_or(dtype(x))), {x, kernel},
                 {{AttributeKey::window, window_numbers(window).view()},
                  {AttributeKey::convolution_dimensions, label_numbers(convolution_dims).view()},
@@ -530,25 +550,26 @@ class Builder {
   /// Several arrays at once; the result is a tuple.
   constexpr auto reduce(std::span<const Value> values, std::span<const Value> inits, const Dims& dimensions,
                         ComputationId reducer) -> Value {
-    return make(Opcode::reduce, {}, joined(values, inits).view(), {{AttributeKey::dimensions, dimensions}}, {reducer});
+    return make(Opcode::reduce, {}, joined(values, inits).view(), {{AttributeKey::dimensions, dimensions}},
+                {reducer});
   }
   constexpr auto reduce_window(Value x, Value init, const Window& window, ComputationId reducer) -> Value {
     return make(Opcode::reduce_window, {}, {x, init}, {{AttributeKey::window, window_numbers(window).view()}},
                 {reducer});
   }
-  constexpr auto reduce_window(std::span<const Value> values, std::span<const Value> inits, const Window& window,
-                               ComputationId reducer) -> Value {
+  constexpr auto reduce_window(std::span<const Value> values, std::span<const Value> inits,
+                               const Window& window, ComputationId reducer) -> Value {
     return make(Opcode::reduce_window, {}, joined(values, inits).view(),
                 {{AttributeKey::window, window_numbers(window).view()}}, {reducer});
   }
-  constexpr auto select_and_scatter(Value x, Value source, Value init, const Window& window, ComputationId select,
-                                    ComputationId scatter) -> Value {
+  constexpr auto select_and_scatter(Value x, Value source, Value init, const Window& window,
+                                    ComputationId select, ComputationId scatter) -> Value {
     return make(Opcode::select_and_scatter, {}, {x, source, init},
                 {{AttributeKey::window, window_numbers(window).view()}}, {select, scatter});
   }
   /// Sorts all arrays by the comparator's order of `(a0, b0, a1, b1, ...)`; several give a tuple.
-  constexpr auto sort(std::span<const Value> values, std::int64_t dimension, bool is_stable, ComputationId comparator)
-      -> Value {
+  constexpr auto sort(std::span<const Value> values, std::int64_t dimension, bool is_stable,
+                      ComputationId comparator) -> Value {
     return make(Opcode::sort, {}, values,
                 {{AttributeKey::dimensions, dimension}, {AttributeKey::is_stable, is_stable}}, {comparator});
   }
@@ -602,9 +623,10 @@ class Builder {
   constexpr auto while_loop(Value init, ComputationId condition, ComputationId body) -> Value {
     return make(Opcode::while_, {}, {init}, {}, {body, condition});
   }
-  /// Calls the branch that `selector` picks (PRED: the first if true; s32: by number) with that branch's operand.
-  constexpr auto conditional(Value selector, std::span<const Value> operands, std::span<const ComputationId> branches)
-      -> Value {
+  /// Calls the branch that `selector` picks (PRED: the first if true; s32: by number) with that branch's
+  /// operand.
+  constexpr auto conditional(Value selector, std::span<const Value> operands,
+                             std::span<const ComputationId> branches) -> Value {
     return make(Opcode::conditional, {}, with_first(selector, operands).view(), {}, branches);
   }
   constexpr auto call(ComputationId computation, std::span<const Value> operands) -> Value {
@@ -623,7 +645,8 @@ class Builder {
   }
   constexpr auto opt_barrier(Value x) -> Value { return make(Opcode::opt_barrier, {}, {x}, {}); }
 
-  constexpr auto custom_call(const CustomCall& what, std::span<const Value> operands, ShapeId result) -> Value {
+  constexpr auto custom_call(const CustomCall& what, std::span<const Value> operands, ShapeId result)
+      -> Value {
     Pool<std::int64_t> aliases;
     for (const CustomCall::Alias& alias : what.aliases) {
       aliases.push_back(alias.output);
@@ -637,8 +660,8 @@ class Builder {
                  {AttributeKey::api_version, what.api_version}},
                 what.called);
   }
-  constexpr auto custom_call(const CustomCall& what, std::initializer_list<Value> operands, const Shape& result)
-      -> Value {
+  constexpr auto custom_call(const CustomCall& what, std::initializer_list<Value> operands,
+                             const Shape& result) -> Value {
     const Expected<ShapeId> id = intern(result);
     if (!id) return fail(id.error().front());
     return custom_call(what, std::span(operands.begin(), operands.size()), *id);
@@ -659,16 +682,16 @@ class Builder {
       -> Value {
     return all_reduce(std::span<const Value>(&x, 1), reducer, groups, channel);
   }
-  constexpr auto all_gather(Value x, std::int64_t dimension, const ReplicaGroups& groups, Channel channel = {})
-      -> Value {
+  constexpr auto all_gather(Value x, std::int64_t dimension, const ReplicaGroups& groups,
+                            Channel channel = {}) -> Value {
     return make(Opcode::all_gather, {}, {x},
                 {{AttributeKey::dimensions, dimension},
                  {AttributeKey::channel_id, channel.id},
                  {AttributeKey::replica_groups, groups.numbers()},
                  {AttributeKey::use_global_device_ids, channel.use_global_device_ids}});
   }
-  constexpr auto reduce_scatter(Value x, std::int64_t dimension, ComputationId reducer, const ReplicaGroups& groups,
-                                Channel channel = {}) -> Value {
+  constexpr auto reduce_scatter(Value x, std::int64_t dimension, ComputationId reducer,
+                                const ReplicaGroups& groups, Channel channel = {}) -> Value {
     return make(Opcode::reduce_scatter, {}, {x},
                 {{AttributeKey::dimensions, dimension},
                  {AttributeKey::channel_id, channel.id},
@@ -677,8 +700,8 @@ class Builder {
                 {reducer});
   }
   /// Splits `dimension` among the group and joins what arrives along the same dimension.
-  constexpr auto all_to_all(Value x, std::int64_t dimension, const ReplicaGroups& groups, Channel channel = {})
-      -> Value {
+  constexpr auto all_to_all(Value x, std::int64_t dimension, const ReplicaGroups& groups,
+                            Channel channel = {}) -> Value {
     return make(Opcode::all_to_all, {}, {x},
                 {{AttributeKey::dimensions, dimension},
                  {AttributeKey::channel_id, channel.id},
@@ -691,7 +714,8 @@ class Builder {
                 {{AttributeKey::channel_id, channel.id}, {AttributeKey::replica_groups, groups.numbers()}});
   }
   /// `pairs` holds source and target in turn; a rank that is no target gets zeros.
-  constexpr auto collective_permute(Value x, std::span<const std::int64_t> pairs, Channel channel = {}) -> Value {
+  constexpr auto collective_permute(Value x, std::span<const std::int64_t> pairs, Channel channel = {})
+      -> Value {
     return make(Opcode::collective_permute, {}, {x},
                 {{AttributeKey::channel_id, channel.id}, {AttributeKey::source_target_pairs, pairs}});
   }
@@ -742,12 +766,13 @@ class Builder {
     return make(opcode, declared, operands, attributes, std::span(called.begin(), called.size()));
   }
   constexpr auto make(Opcode opcode, ShapeId declared, std::initializer_list<Value> operands,
-                      std::initializer_list<detail::NewAttribute> attributes, std::span<const ComputationId> called) -> Value {
+                      std::initializer_list<detail::NewAttribute> attributes,
+                      std::span<const ComputationId> called) -> Value {
     return make(opcode, declared, std::span(operands.begin(), operands.size()), attributes, called);
   }
   constexpr auto make(Opcode opcode, ShapeId declared, std::span<const Value> operands,
-                      std::initializer_list<detail::NewAttribute> attributes, std::span<const ComputationId> called = {})
-      -> Value {
+                      std::initializer_list<detail::NewAttribute> attributes,
+                      std::span<const ComputationId> called = {}) -> Value {
     for (const ComputationId id : called)
       if (!id.valid()) return {};
     for (const Value v : operands)
@@ -796,14 +821,16 @@ class Builder {
     return v;
   }
 
-  /// An instruction of this computation that gives the same; so a constant is kept once. Large ones are not compared.
+  /// An instruction of this computation that gives the same; so a constant is kept once. Large ones are not
+  /// compared.
   [[nodiscard]] constexpr auto find_source(const Instruction& i) const -> Value {
     constexpr std::uint32_t longest_literal = 16;
     const std::string_view bytes = module_.text(i, AttributeKey::literal);
     if (bytes.size() > longest_literal) return {};
     for (std::uint32_t n = sources_.size(); n-- > scopes_.back().first_source;) {
       const Instruction& other = module_[sources_[n]];
-      if (other.opcode == i.opcode && other.shape == i.shape && bytes == module_.text(other, AttributeKey::literal) &&
+      if (other.opcode == i.opcode && other.shape == i.shape &&
+          bytes == module_.text(other, AttributeKey::literal) &&
           module_.number(i, AttributeKey::dimensions) == module_.number(other, AttributeKey::dimensions))
         return sources_[n];
     }
@@ -824,7 +851,8 @@ class Builder {
       return Diagnostic::error(DiagnosticCode::unsupported,
                                text_of("XLA has no type ", dtype_info(shape.dtype).torch_name));
     if (shape.dims.overflowed())
-      return Diagnostic::error(DiagnosticCode::unsupported, text_of("a shape has more than ", max_rank, " dimensions"));
+      return Diagnostic::error(DiagnosticCode::unsupported,
+                               text_of("a shape has more than ", max_rank, " dimensions"));
     const std::optional<std::int64_t> count = checked_element_count(shape.dims);
     if (!count || *count > std::numeric_limits<std::int64_t>::max() / byte_size(shape.dtype))
       return Diagnostic::error(DiagnosticCode::invalid_hlo,
@@ -880,7 +908,9 @@ class Builder {
   [[nodiscard]] static constexpr auto clean_name(std::string_view name) -> Text {
     Text clean;
     const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-    const auto is_inner = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '.' || c == '-'; };
+    const auto is_inner = [&](char c) {
+      return is_letter(c) || (c >= '0' && c <= '9') || c == '.' || c == '-';
+    };
     while (name.starts_with("__")) name.remove_prefix(1);
     if (name.empty() || !(is_letter(name[0]) || name[0] == '_')) clean.append("x_");
     for (const char c : name) clean.append(is_inner(c) ? c : '_');
@@ -892,7 +922,8 @@ class Builder {
   }
 
   constexpr auto extreme(DType dtype, bool lowest) -> Value {
-    if (is_complex(dtype)) return fail(Diagnostic::error(DiagnosticCode::invalid_hlo, "complex numbers have no order"));
+    if (is_complex(dtype))
+      return fail(Diagnostic::error(DiagnosticCode::invalid_hlo, "complex numbers have no order"));
     if (dtype == DType::boolean) return constant(dtype, !lowest);
     if (is_integral(dtype)) {
       constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -917,8 +948,8 @@ class Builder {
   [[nodiscard]] static constexpr auto window_numbers(const Window& window) -> Numbers {
     Numbers numbers;
     for (const WindowDim& w : window)
-      for (const std::int64_t n : {w.size, w.stride, w.padding_low, w.padding_high, w.window_dilation, w.base_dilation,
-                                   std::int64_t{w.reversal ? 1 : 0}})
+      for (const std::int64_t n : {w.size, w.stride, w.padding_low, w.padding_high, w.window_dilation,
+                                   w.base_dilation, std::int64_t{w.reversal ? 1 : 0}})
         numbers.push_back(n);
     return numbers;
   }
@@ -934,7 +965,8 @@ class Builder {
     part(d.output_batch, d.output_feature, d.output_spatial);
     return numbers;
   }
-  [[nodiscard]] static constexpr auto precision_numbers(std::span<const std::int64_t> numbers, Precision precision)
+  [[nodiscard]] static constexpr auto precision_numbers(std::span<const std::int64_t> numbers,
+                                                        Precision precision)
       -> std::span<const std::int64_t> {
     return precision == Precision::standard ? std::span<const std::int64_t>() : numbers;
   }
@@ -950,7 +982,8 @@ class Builder {
   [[nodiscard]] static constexpr auto with_first(Value first, std::span<const Value> rest) -> Pool<Value> {
     return joined(std::span<const Value>(&first, 1), rest);
   }
-  [[nodiscard]] static constexpr auto joined(std::span<const Value> a, std::span<const Value> b) -> Pool<Value> {
+  [[nodiscard]] static constexpr auto joined(std::span<const Value> a, std::span<const Value> b)
+      -> Pool<Value> {
     Pool<Value> all;
     all.append(a);
     all.append(b);

@@ -11,7 +11,8 @@
 #include <string_view>
 
 /// @file
-/// `hlo::Module`: an HLO program as a value. `hlo/builder.hpp` makes one, `hlo/verify.hpp` checks it, `emit/` writes it.
+/// `hlo::Module`: an HLO program as a value. `hlo/builder.hpp` makes one, `hlo/verify.hpp` checks it, `emit/`
+/// writes it.
 
 namespace fxpass::hlo {
 
@@ -31,7 +32,8 @@ struct ComputationId {
   friend constexpr auto operator==(ComputationId, ComputationId) -> bool = default;
 };
 
-/// One attribute of an instruction; `value` is a range of `Module::chars` or `Module::numbers`, see `holds_text`.
+/// One attribute of an instruction; `value` is a range of `Module::chars` or `Module::numbers`, see
+/// `holds_text`.
 struct Attribute {
   AttributeKey key = AttributeKey::literal;
   Range value;
@@ -41,8 +43,8 @@ struct Attribute {
 
 /// Where an instruction comes from. All ranges are of `Module::chars`.
 struct Metadata {
-  Range op_type;      ///< the operator of the source program, such as `aten.add.Tensor`
-  Range op_name;      ///< the node
+  Range op_type;  ///< the operator of the source program, such as `aten.add.Tensor`
+  Range op_name;  ///< the node
   Range source_file;
   std::uint32_t source_line = 0;  ///< 0: not known
 
@@ -52,17 +54,17 @@ struct Metadata {
 struct Instruction {
   Opcode opcode = Opcode::tuple;
   ShapeId shape;
-  Range name;                  ///< of `chars`; the written name is this, a point, and the instruction's number
-  Range operands;              ///< of `Module::operands`
-  Range called;                ///< of `Module::called`; while: body, condition; select-and-scatter: select, scatter
-  Range attributes;            ///< of `Module::attributes`, in ascending order of their keys
+  Range name;        ///< of `chars`; the written name is this, a point, and the instruction's number
+  Range operands;    ///< of `Module::operands`
+  Range called;      ///< of `Module::called`; while: body, condition; select-and-scatter: select, scatter
+  Range attributes;  ///< of `Module::attributes`, in ascending order of their keys
   std::uint32_t metadata = 0;  ///< of `Module::metadata`
 
   friend constexpr auto operator==(const Instruction&, const Instruction&) -> bool = default;
 };
 
 struct Computation {
-  Range name;          ///< of `chars`; the written name is this, but for the entry followed by a point and its number
+  Range name;  ///< of `chars`; the written name is this, but for the entry followed by a point and its number
   Range instructions;  ///< of `Module::instructions`: operands before their users
   Range parameters;    ///< of `Module::parameters`, by parameter number
   Value root;
@@ -83,10 +85,10 @@ struct Alias {
 
 /// An HLO program: flat tables of plain records that name each other by index.
 ///
-/// Invariants (`hlo/verify.hpp` checks them): the instructions of a computation lie together, operands before users;
-/// computations lie callees first, the entry last; every instruction has the shape that `infer_shape` finds.
-/// Regular; copying is a handful of `memcpy`s. `==` compares the tables, so two modules are equal that were built by the
-/// same calls.
+/// Invariants (`hlo/verify.hpp` checks them): the instructions of a computation lie together, operands before
+/// users; computations lie callees first, the entry last; every instruction has the shape that `infer_shape`
+/// finds. Regular; copying is a handful of `memcpy`s. `==` compares the tables, so two modules are equal that
+/// were built by the same calls.
 struct Module {
   Text name;
   ShapeTable shapes;
@@ -100,11 +102,13 @@ struct Module {
   Pool<std::int64_t> numbers;
   Pool<char> chars;
   Pool<Alias> aliases;
-  std::uint32_t replica_count = 1;   ///< compile options, written in the header of HLO text only
+  std::uint32_t replica_count = 1;  ///< compile options, written in the header of HLO text only
   std::uint32_t num_partitions = 1;
 
   [[nodiscard]] constexpr auto entry() const -> const Computation& { return computations.back(); }
-  [[nodiscard]] constexpr auto is_entry(const Computation& c) const -> bool { return &c == &computations.back(); }
+  [[nodiscard]] constexpr auto is_entry(const Computation& c) const -> bool {
+    return &c == &computations.back();
+  }
 
   [[nodiscard]] constexpr auto operator[](Value v) const -> const Instruction& { return instructions[v.id]; }
   [[nodiscard]] constexpr auto operator[](ComputationId id) const -> const Computation& {
@@ -129,7 +133,9 @@ struct Module {
   [[nodiscard]] constexpr auto operand_shape(const Instruction& i, std::uint32_t operand) const -> ShapeId {
     return instructions[operands[i.operands.begin + operand].id].shape;
   }
-  [[nodiscard]] constexpr auto result_shape(const Computation& c) const -> ShapeId { return (*this)[c.root].shape; }
+  [[nodiscard]] constexpr auto result_shape(const Computation& c) const -> ShapeId {
+    return (*this)[c.root].shape;
+  }
 
   [[nodiscard]] constexpr auto find(const Instruction& i, AttributeKey key) const -> const Attribute* {
     for (const Attribute& a : attributes_of(i))
@@ -137,17 +143,20 @@ struct Module {
     return nullptr;
   }
   /// The numbers of an attribute; none if the instruction has no such attribute.
-  [[nodiscard]] constexpr auto list(const Instruction& i, AttributeKey key) const -> std::span<const std::int64_t> {
+  [[nodiscard]] constexpr auto list(const Instruction& i, AttributeKey key) const
+      -> std::span<const std::int64_t> {
     const Attribute* a = find(i, key);
     return a == nullptr ? std::span<const std::int64_t>() : numbers.view(a->value);
   }
   /// The one number of an attribute, or `otherwise`.
-  [[nodiscard]] constexpr auto number(const Instruction& i, AttributeKey key, std::int64_t otherwise = 0) const
-      -> std::int64_t {
+  [[nodiscard]] constexpr auto number(const Instruction& i, AttributeKey key,
+                                      std::int64_t otherwise = 0) const -> std::int64_t {
     const std::span<const std::int64_t> found = list(i, key);
     return found.empty() ? otherwise : found[0];
   }
-  [[nodiscard]] constexpr auto flag(const Instruction& i, AttributeKey key) const -> bool { return number(i, key) != 0; }
+  [[nodiscard]] constexpr auto flag(const Instruction& i, AttributeKey key) const -> bool {
+    return number(i, key) != 0;
+  }
   /// The characters of an attribute; none if the instruction has no such attribute.
   [[nodiscard]] constexpr auto text(const Instruction& i, AttributeKey key) const -> std::string_view {
     const Attribute* a = find(i, key);
@@ -211,7 +220,7 @@ constexpr void append_shape(Sink& sink, const ShapeTable& shapes, ShapeId id) {
 struct WindowDim {
   std::int64_t size = 1;
   std::int64_t stride = 1;
-  std::int64_t padding_low = 0;   ///< may be negative, as may padding_high: cuts
+  std::int64_t padding_low = 0;  ///< may be negative, as may padding_high: cuts
   std::int64_t padding_high = 0;
   std::int64_t window_dilation = 1;
   std::int64_t base_dilation = 1;
@@ -253,7 +262,8 @@ struct GatherDims {
 struct ScatterDims {
   Dims update_window_dims;            ///< of the updates: those that run through a window
   Dims inserted_window_dims;          ///< of the operand: size 1 in a window, not in the updates
-  Dims scatter_dims_to_operand_dims;  ///< of the operand: which dimension the i-th number of an index vector is of
+  Dims scatter_dims_to_operand_dims;  ///< of the operand: which dimension the i-th number of an index vector
+                                      ///< is of
   std::int64_t index_vector_dim = 0;
 };
 

@@ -10,24 +10,26 @@
 #include <string_view>
 
 /// @file
-/// What is known of HLO operations and of their attributes, said once. Builder, verifier, text and proto read these
-/// tables. Sources: `xla/hlo/ir/hlo_opcode.h`, `xla/service/hlo.proto` (field numbers, as far as the older copy knows
-/// them that Neuron's compiler reads), XLA's operation semantics.
+/// What is known of HLO operations and of their attributes, said once. Builder, verifier, text and proto read
+/// these tables. Sources: `xla/hlo/ir/hlo_opcode.h`, `xla/service/hlo.proto` (field numbers, as far as the
+/// older copy knows them that Neuron's compiler reads), XLA's operation semantics.
 
 namespace fxpass::hlo {
 
+// clang-format off: tables
 enum class Opcode : std::uint8_t {
   // Sources.
   parameter, constant, iota, replica_id, partition_id,
   // One operand, element by element.
-  abs, negate, sign, exponential, exponential_minus_one, log, log_plus_one, logistic, tanh, tan, sine, cosine, sqrt,
-  rsqrt, cbrt, erf, floor, ceil, round_nearest_even, round_nearest_afz, is_finite, not_, popcnt, count_leading_zeros,
-  real, imag, copy, convert, bitcast_convert, reduce_precision,
+  abs, negate, sign, exponential, exponential_minus_one, log, log_plus_one, logistic, tanh, tan, sine,
+  cosine, sqrt, rsqrt, cbrt, erf, floor, ceil, round_nearest_even, round_nearest_afz, is_finite, not_,
+  popcnt, count_leading_zeros, real, imag, copy, convert, bitcast_convert, reduce_precision,
   // Two and three operands, element by element.
-  add, subtract, multiply, divide, remainder, maximum, minimum, power, atan2, complex, and_, or_, xor_, shift_left,
-  shift_right_arithmetic, shift_right_logical, compare, select, clamp,
+  add, subtract, multiply, divide, remainder, maximum, minimum, power, atan2, complex, and_, or_, xor_,
+  shift_left, shift_right_arithmetic, shift_right_logical, compare, select, clamp,
   // Movement of elements.
-  broadcast, reshape, transpose, reverse, slice, dynamic_slice, dynamic_update_slice, concatenate, pad, gather, scatter,
+  broadcast, reshape, transpose, reverse, slice, dynamic_slice, dynamic_update_slice, concatenate, pad,
+  gather, scatter,
   // Sums of products, reductions, orders.
   dot, convolution, reduce, reduce_window, select_and_scatter, sort, topk, map,
   // Linear algebra, random numbers.
@@ -37,28 +39,32 @@ enum class Opcode : std::uint8_t {
   // Communication.
   all_reduce, all_gather, reduce_scatter, all_to_all, collective_permute, collective_broadcast,
 };
+// clang-format on
 
 /// How the shape of a result follows from the operands.
 enum class Category : std::uint8_t {
-  source,       ///< no operand
-  unary,        ///< as the operand
-  binary,       ///< as both operands, which are equal
-  structured,   ///< by a rule of the operation's own
-  collective,   ///< as `structured`, and the ranks of a group meet in it: never removed
+  source,      ///< no operand
+  unary,       ///< as the operand
+  binary,      ///< as both operands, which are equal
+  structured,  ///< by a rule of the operation's own
+  collective,  ///< as `structured`, and the ranks of a group meet in it: never removed
 };
 
-/// An attribute. In the order of the proto's field numbers, which is the order in which an instruction keeps them.
+/// An attribute. In the order of the proto's field numbers, which is the order in which an instruction keeps
+/// them.
+// clang-format off: tables
 enum class AttributeKey : std::uint8_t {
   literal, parameter_number, tuple_index, dimensions, window, convolution_dimensions, slice, exponent_bits,
-  mantissa_bits, dynamic_slice_sizes, padding, distribution, channel_id, custom_call_target, lhs_contracting_dims,
-  rhs_contracting_dims, lhs_batch_dims, rhs_batch_dims, fft_type, fft_length, offset_dims, collapsed_slice_dims,
-  start_index_map, gather_index_vector_dim, slice_sizes, backend_config, update_window_dims, inserted_window_dims,
-  scatter_dims_to_operand_dims, scatter_index_vector_dim, replica_groups, feature_group_count, operand_precision,
-  source_target_pairs, batch_group_count, left_side, triangular_lower, unit_diagonal, transpose_a,
-  is_stable, cholesky_lower, comparison_direction, custom_call_has_side_effect, indices_are_sorted,
-  frontend_attribute, unique_indices, rng_algorithm, use_global_device_ids, comparison_type,
-  output_operand_aliasing, api_version, k, largest,
+  mantissa_bits, dynamic_slice_sizes, padding, distribution, channel_id, custom_call_target,
+  lhs_contracting_dims, rhs_contracting_dims, lhs_batch_dims, rhs_batch_dims, fft_type, fft_length,
+  offset_dims, collapsed_slice_dims, start_index_map, gather_index_vector_dim, slice_sizes, backend_config,
+  update_window_dims, inserted_window_dims, scatter_dims_to_operand_dims, scatter_index_vector_dim,
+  replica_groups, feature_group_count, operand_precision, source_target_pairs, batch_group_count, left_side,
+  triangular_lower, unit_diagonal, transpose_a, is_stable, cholesky_lower, comparison_direction,
+  custom_call_has_side_effect, indices_are_sorted, frontend_attribute, unique_indices, rng_algorithm,
+  use_global_device_ids, comparison_type, output_operand_aliasing, api_version, k, largest,
 };
+// clang-format on
 
 /// What an attribute holds. Numbers lie in `Module::numbers`, text in `Module::chars`.
 enum class AttributeKind : std::uint8_t {
@@ -72,16 +78,18 @@ enum class AttributeKind : std::uint8_t {
 
 struct AttributeInfo {
   AttributeKey key;
-  std::string_view name;     ///< in HLO text
+  std::string_view name;  ///< in HLO text
   AttributeKind kind;
-  std::uint8_t proto_group;  ///< field of HloInstructionProto that holds the submessage with this attribute, or 0
+  std::uint8_t
+      proto_group;  ///< field of HloInstructionProto that holds the submessage with this attribute, or 0
   std::uint8_t proto_field;  ///< field number there
 };
 
 // The special ones, and how their numbers lie:
-//   literal                  characters: the elements' bytes, little-endian, row-major; a PRED is a byte 0 or 1
-//   window                   7 a dimension: size, stride, padding low, high, window dilation, base dilation, reversal
-//   convolution_dimensions   batch, feature, spatial... of the input; input feature, output feature, spatial... of the
+//   literal                  characters: the elements' bytes, little-endian, row-major; a PRED is a byte 0 or
+//   1 window                   7 a dimension: size, stride, padding low, high, window dilation, base
+//   dilation, reversal convolution_dimensions   batch, feature, spatial... of the input; input feature,
+//   output feature, spatial... of the
 //                            kernel; batch, feature, spatial... of the output
 //   slice                    3 a dimension: start, limit, stride
 //   padding                  3 a dimension: low, high, interior
@@ -90,6 +98,7 @@ struct AttributeInfo {
 //   source_target_pairs      2 a pair
 //   output_operand_aliasing  2 an entry: element of the result (-1: the result is no tuple), operand
 //   frontend_attribute       characters "key=value"; the attribute may occur more than once
+// clang-format off: tables
 inline constexpr std::array<AttributeInfo, 53> attribute_table{{
     {AttributeKey::literal, "", AttributeKind::special, 0, 8},
     {AttributeKey::parameter_number, "", AttributeKind::number, 0, 9},
@@ -119,7 +128,8 @@ inline constexpr std::array<AttributeInfo, 53> attribute_table{{
     {AttributeKey::backend_config, "backend_config", AttributeKind::text, 0, 43},
     {AttributeKey::update_window_dims, "update_window_dims", AttributeKind::numbers, 48, 1},
     {AttributeKey::inserted_window_dims, "inserted_window_dims", AttributeKind::numbers, 48, 2},
-    {AttributeKey::scatter_dims_to_operand_dims, "scatter_dims_to_operand_dims", AttributeKind::numbers, 48, 3},
+    {AttributeKey::scatter_dims_to_operand_dims, "scatter_dims_to_operand_dims",
+     AttributeKind::numbers, 48, 3},
     {AttributeKey::scatter_index_vector_dim, "index_vector_dim", AttributeKind::number, 48, 4},
     {AttributeKey::replica_groups, "replica_groups", AttributeKind::special, 0, 49},
     {AttributeKey::feature_group_count, "feature_group_count", AttributeKind::number, 0, 50},
@@ -145,6 +155,7 @@ inline constexpr std::array<AttributeInfo, 53> attribute_table{{
     {AttributeKey::k, "k", AttributeKind::number, 0, 81},
     {AttributeKey::largest, "largest", AttributeKind::flag, 0, 85},
 }};
+// clang-format on
 
 [[nodiscard]] constexpr auto attribute_info(AttributeKey key) -> const AttributeInfo& {
   return attribute_table[static_cast<std::size_t>(key)];
@@ -170,7 +181,8 @@ enum class Precision : std::uint8_t { standard, high, highest };
 [[nodiscard]] constexpr auto enumeration_name(AttributeKey key, std::int64_t value) -> std::string_view {
   const auto pick = [&](auto... names) -> std::string_view {
     const std::string_view list[] = {names...};
-    return value >= 0 && value < static_cast<std::int64_t>(sizeof...(names)) ? list[value] : std::string_view();
+    return value >= 0 && value < static_cast<std::int64_t>(sizeof...(names)) ? list[value]
+                                                                             : std::string_view();
   };
   switch (key) {
     case AttributeKey::comparison_direction: return pick("EQ", "NE", "GE", "GT", "LE", "LT");
@@ -192,7 +204,8 @@ class AttributeSet {
  public:
   constexpr AttributeSet() = default;
   template <class... Keys>
-  constexpr AttributeSet(AttributeKey first, Keys... rest)  // NOLINT(google-explicit-constructor): a set of one is a key
+  constexpr AttributeSet(AttributeKey first,
+                         Keys... rest)  // NOLINT(google-explicit-constructor): a set of one is a key
       : bits_((bit(first) | ... | bit(rest))) {}
 
   [[nodiscard]] constexpr auto contains(AttributeKey key) const -> bool { return (bits_ & bit(key)) != 0; }
@@ -246,6 +259,7 @@ struct OpcodeInfo {
   AttributeSet takes = {};  ///< beside those it needs; frontend attributes are taken everywhere
 };
 
+// clang-format off: tables
 inline constexpr std::array<OpcodeInfo, 91> opcode_table = [] {
   using enum AttributeKey;
   constexpr Category source = Category::source, unary = Category::unary, binary = Category::binary,
@@ -286,7 +300,8 @@ inline constexpr std::array<OpcodeInfo, 91> opcode_table = [] {
       {Opcode::copy, "copy", unary, 1, 1, any_type},
       {Opcode::convert, "convert", unary, 1, 1, any_type},
       {Opcode::bitcast_convert, "bitcast-convert", structured, 1, 1, any_type},
-      {Opcode::reduce_precision, "reduce-precision", unary, 1, 1, floats, 0, 0, {exponent_bits, mantissa_bits}},
+      {Opcode::reduce_precision, "reduce-precision", unary, 1, 1, floats, 0, 0,
+       {exponent_bits, mantissa_bits}},
 
       {Opcode::add, "add", binary, 2, 2, any_type},
       {Opcode::subtract, "subtract", binary, 2, 2, any_number},
@@ -313,7 +328,8 @@ inline constexpr std::array<OpcodeInfo, 91> opcode_table = [] {
       {Opcode::transpose, "transpose", structured, 1, 1, any_type, 0, 0, {dimensions}},
       {Opcode::reverse, "reverse", structured, 1, 1, any_type, 0, 0, {dimensions}},
       {Opcode::slice, "slice", structured, 1, 1, any_type, 0, 0, {slice}},
-      {Opcode::dynamic_slice, "dynamic-slice", structured, 1, unbounded, any_type, 0, 0, {dynamic_slice_sizes}},
+      {Opcode::dynamic_slice, "dynamic-slice", structured, 1, unbounded, any_type, 0, 0,
+       {dynamic_slice_sizes}},
       {Opcode::dynamic_update_slice, "dynamic-update-slice", structured, 2, unbounded, any_type},
       {Opcode::concatenate, "concatenate", structured, 1, unbounded, any_type, 0, 0, {dimensions}},
       {Opcode::pad, "pad", structured, 2, 2, any_type, 0, 0, {padding}},
@@ -348,23 +364,24 @@ inline constexpr std::array<OpcodeInfo, 91> opcode_table = [] {
       {Opcode::tuple, "tuple", structured, 0, unbounded, any_type},
       {Opcode::get_tuple_element, "get-tuple-element", structured, 1, 1, any_type, 0, 0, {tuple_index}},
       {Opcode::opt_barrier, "opt-barrier", structured, 1, 1, any_type},
-      {Opcode::custom_call, "custom-call", structured, 0, unbounded, any_type, 0, unbounded, {custom_call_target, api_version},
-       {backend_config, custom_call_has_side_effect, output_operand_aliasing}},
+      {Opcode::custom_call, "custom-call", structured, 0, unbounded, any_type, 0, unbounded,
+       {custom_call_target, api_version}, {backend_config, custom_call_has_side_effect, output_operand_aliasing}},
 
       {Opcode::all_reduce, "all-reduce", collective, 1, unbounded, any_type, 1, 1, {replica_groups},
        {channel_id, use_global_device_ids}},
       {Opcode::all_gather, "all-gather", collective, 1, 1, any_type, 0, 0, {dimensions, replica_groups},
        {channel_id, use_global_device_ids}},
-      {Opcode::reduce_scatter, "reduce-scatter", collective, 1, 1, any_type, 1, 1, {dimensions, replica_groups},
-       {channel_id, use_global_device_ids}},
+      {Opcode::reduce_scatter, "reduce-scatter", collective, 1, 1, any_type, 1, 1,
+       {dimensions, replica_groups}, {channel_id, use_global_device_ids}},
       {Opcode::all_to_all, "all-to-all", collective, 1, unbounded, any_type, 0, 0, {replica_groups},
        {dimensions, channel_id}},
-      {Opcode::collective_permute, "collective-permute", collective, 1, 1, any_type, 0, 0, {source_target_pairs},
-       {channel_id}},
-      {Opcode::collective_broadcast, "collective-broadcast", collective, 1, 1, any_type, 0, 0, {replica_groups},
-       {channel_id}},
+      {Opcode::collective_permute, "collective-permute", collective, 1, 1, any_type, 0, 0,
+       {source_target_pairs}, {channel_id}},
+      {Opcode::collective_broadcast, "collective-broadcast", collective, 1, 1, any_type, 0, 0,
+       {replica_groups}, {channel_id}},
   }};
 }();
+// clang-format on
 
 namespace detail {
 /// The tables are indexed by their enumerators.
@@ -381,6 +398,8 @@ static_assert(tables_in_order());
 [[nodiscard]] constexpr auto opcode_info(Opcode opcode) -> const OpcodeInfo& {
   return opcode_table[static_cast<std::size_t>(opcode)];
 }
-[[nodiscard]] constexpr auto to_string(Opcode opcode) -> std::string_view { return opcode_info(opcode).name; }
+[[nodiscard]] constexpr auto to_string(Opcode opcode) -> std::string_view {
+  return opcode_info(opcode).name;
+}
 
 }  // namespace fxpass::hlo

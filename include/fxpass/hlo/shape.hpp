@@ -31,7 +31,8 @@ using Dims = ShortList<std::int64_t, max_rank>;
 }
 
 /// Product of the sizes; none if it does not fit, or a size is negative.
-[[nodiscard]] constexpr auto checked_element_count(std::span<const std::int64_t> sizes) -> std::optional<std::int64_t> {
+[[nodiscard]] constexpr auto checked_element_count(std::span<const std::int64_t> sizes)
+    -> std::optional<std::int64_t> {
   std::int64_t count = 1;
   bool is_empty = false;
   for (const std::int64_t size : sizes) {
@@ -66,7 +67,8 @@ struct Shape {
 
 enum class ShapeKind : std::uint8_t { array, tuple, token };
 
-/// A shape of a `ShapeTable`. Shapes are kept once, so equal ids of one table are equal shapes and the other way round.
+/// A shape of a `ShapeTable`. Shapes are kept once, so equal ids of one table are equal shapes and the other
+/// way round.
 struct ShapeId {
   std::uint32_t index = 0;
 
@@ -132,23 +134,30 @@ class ShapeTable {
   constexpr auto array(DType dtype, std::span<const std::int64_t> dims) -> ShapeId {
     std::uint64_t hash = mix(mix(seed, static_cast<std::uint64_t>(dtype) + 2), dims.size());
     for (const std::int64_t size : dims) hash = mix(hash, static_cast<std::uint64_t>(size));
-    return find_or_add(hash, [&](const Record& r) {
-      return r.kind == ShapeKind::array && r.dtype == dtype && same(sizes_.view(r.range), dims);
-    }, [&] { return Record{ShapeKind::array, dtype, sizes_.append(dims)}; });
+    return find_or_add(
+        hash,
+        [&](const Record& r) {
+          return r.kind == ShapeKind::array && r.dtype == dtype && same(sizes_.view(r.range), dims);
+        },
+        [&] { return Record{ShapeKind::array, dtype, sizes_.append(dims)}; });
   }
   constexpr auto array(const Shape& shape) -> ShapeId { return array(shape.dtype, shape.dims); }
 
   constexpr auto tuple(std::span<const ShapeId> elements) -> ShapeId {
     std::uint64_t hash = mix(mix(seed, 1), elements.size());
     for (const ShapeId element : elements) hash = mix(hash, element.index);
-    return find_or_add(hash, [&](const Record& r) {
-      return r.kind == ShapeKind::tuple && same(elements_.view(r.range), elements);
-    }, [&] { return Record{ShapeKind::tuple, DType::f32, elements_.append(elements)}; });
+    return find_or_add(
+        hash,
+        [&](const Record& r) {
+          return r.kind == ShapeKind::tuple && same(elements_.view(r.range), elements);
+        },
+        [&] { return Record{ShapeKind::tuple, DType::f32, elements_.append(elements)}; });
   }
 
   constexpr auto token() -> ShapeId {
-    return find_or_add(mix(seed, 0), [](const Record& r) { return r.kind == ShapeKind::token; },
-                       [] { return Record{ShapeKind::token, DType::f32, {}}; });
+    return find_or_add(
+        mix(seed, 0), [](const Record& r) { return r.kind == ShapeKind::token; },
+        [] { return Record{ShapeKind::token, DType::f32, {}}; });
   }
 
   [[nodiscard]] constexpr auto size() const -> std::uint32_t { return records_.size(); }

@@ -9,9 +9,9 @@
 #include <string_view>
 
 /// @file
-/// The shape of an instruction's result, from its operands, attributes and called computations; and whether they are
-/// such as the operation takes. Builder and verifier share it, so a module holds what was inferred, or is wrong.
-/// Source of the rules: XLA's operation semantics and what its HloVerifier refuses.
+/// The shape of an instruction's result, from its operands, attributes and called computations; and whether
+/// they are such as the operation takes. Builder and verifier share it, so a module holds what was inferred,
+/// or is wrong. Source of the rules: XLA's operation semantics and what its HloVerifier refuses.
 
 namespace fxpass::hlo {
 
@@ -81,7 +81,8 @@ class ShapeInference {
         if (Status groups = check_groups(true); !groups) return std::move(groups).error();
         return operand(0);
       default:
-        // Not by ?: with two prvalues: g++ 12 destroys the result of a call that it evaluates in a constant expression.
+        // Not by ?: with two prvalues: g++ 12 destroys the result of a call that it evaluates in a constant
+        // expression.
         if (info_.category == Category::unary) return unary();
         return binary();
     }
@@ -96,13 +97,17 @@ class ShapeInference {
   // ---- access
 
   [[nodiscard]] constexpr auto count() const -> std::uint32_t { return i_.operands.count; }
-  [[nodiscard]] constexpr auto operand(std::uint32_t n) const -> ShapeId { return module_.operand_shape(i_, n); }
+  [[nodiscard]] constexpr auto operand(std::uint32_t n) const -> ShapeId {
+    return module_.operand_shape(i_, n);
+  }
   [[nodiscard]] constexpr auto shape(std::uint32_t n) const -> Shape { return shapes_.shape(operand(n)); }
   [[nodiscard]] constexpr auto dtype(std::uint32_t n) const -> DType { return shapes_.dtype(operand(n)); }
   [[nodiscard]] constexpr auto list(AttributeKey key) const -> std::span<const std::int64_t> {
     return module_.list(i_, key);
   }
-  [[nodiscard]] constexpr auto number(AttributeKey key) const -> std::int64_t { return module_.number(i_, key); }
+  [[nodiscard]] constexpr auto number(AttributeKey key) const -> std::int64_t {
+    return module_.number(i_, key);
+  }
   [[nodiscard]] constexpr auto callee(std::uint32_t n = 0) const -> const Computation& {
     return module_[module_.called_by(i_)[n]];
   }
@@ -119,7 +124,8 @@ class ShapeInference {
     append_all(d.message, " (", a, ")");
     return d;
   }
-  [[nodiscard]] constexpr auto reject(std::string_view what, const Shape& a, const Shape& b) const -> Diagnostic {
+  [[nodiscard]] constexpr auto reject(std::string_view what, const Shape& a, const Shape& b) const
+      -> Diagnostic {
     Diagnostic d = reject(what);
     append_all(d.message, " (", a, " and ", b, ")");
     return d;
@@ -144,13 +150,15 @@ class ShapeInference {
   [[nodiscard]] constexpr auto check_form() const -> Status {
     if (count() < info_.min_operands || (info_.max_operands != unbounded && count() > info_.max_operands))
       return reject("wrong number of operands");
-    if (i_.called.count < info_.min_called || (info_.max_called != unbounded && i_.called.count > info_.max_called))
+    if (i_.called.count < info_.min_called ||
+        (info_.max_called != unbounded && i_.called.count > info_.max_called))
       return reject("wrong number of called computations");
     AttributeSet missing = info_.needs;
     for (const Attribute& a : module_.attributes_of(i_)) {
       const AttributeInfo& about = attribute_info(a.key);
       missing.erase(a.key);
-      if (!info_.needs.contains(a.key) && !info_.takes.contains(a.key) && a.key != AttributeKey::frontend_attribute)
+      if (!info_.needs.contains(a.key) && !info_.takes.contains(a.key) &&
+          a.key != AttributeKey::frontend_attribute)
         return reject(text_of("takes no attribute ", about.name));
       const bool is_single = about.kind == AttributeKind::number || about.kind == AttributeKind::flag ||
                              about.kind == AttributeKind::enumeration;
@@ -165,13 +173,14 @@ class ShapeInference {
     if (takes_any_shapes()) return {};
     for (std::uint32_t n = 0; n < count(); ++n)
       if (!shapes_.is_array(operand(n))) return reject("an operand is no array");
-    if (count() > 0 && !info_.types.contains(dtype(0))) return reject("does not take this element type", shape(0));
+    if (count() > 0 && !info_.types.contains(dtype(0)))
+      return reject("does not take this element type", shape(0));
     return {};
   }
 
   /// Whether `dims` are different dimensions below `rank`; ascending too if asked.
-  [[nodiscard]] static constexpr auto are_dims(std::span<const std::int64_t> dims, std::size_t rank, bool ascending)
-      -> bool {
+  [[nodiscard]] static constexpr auto are_dims(std::span<const std::int64_t> dims, std::size_t rank,
+                                               bool ascending) -> bool {
     for (std::size_t a = 0; a < dims.size(); ++a) {
       if (dims[a] < 0 || static_cast<std::size_t>(dims[a]) >= rank) return false;
       for (std::size_t b = 0; b < a; ++b)
@@ -207,7 +216,8 @@ class ShapeInference {
     return padded < window ? 0 : (padded - window) / w.stride + 1;
   }
 
-  /// Whether `c` takes scalars of `types`, in order, and gives scalars of `results` (one: as it is, several: a tuple).
+  /// Whether `c` takes scalars of `types`, in order, and gives scalars of `results` (one: as it is, several:
+  /// a tuple).
   [[nodiscard]] constexpr auto is_scalar_function(const Computation& c, const Pool<DType>& types,
                                                   const Pool<DType>& results) const -> bool {
     const auto is_scalar_of = [&](ShapeId id, DType type) {
@@ -265,11 +275,13 @@ class ShapeInference {
     switch (i_.opcode) {
       case Opcode::abs:
       case Opcode::real:
-      case Opcode::imag: return array(x.with(is_complex(x.dtype) ? fxpass::detail::real_part(x.dtype) : x.dtype));
+      case Opcode::imag:
+        return array(x.with(is_complex(x.dtype) ? fxpass::detail::real_part(x.dtype) : x.dtype));
       case Opcode::is_finite: return array(x.with(DType::boolean));
       case Opcode::convert:
         if (!shapes_.is_array(i_.shape)) return reject("gives an array");
-        if (is_complex(x.dtype) && !is_complex(declared().dtype)) return reject("would lose the imaginary part");
+        if (is_complex(x.dtype) && !is_complex(declared().dtype))
+          return reject("would lose the imaginary part");
         return array(x.with(declared().dtype));
       case Opcode::reduce_precision:
         if (number(AttributeKey::exponent_bits) < 1 || number(AttributeKey::mantissa_bits) < 0)
@@ -380,7 +392,8 @@ class ShapeInference {
   [[nodiscard]] constexpr auto dynamic_slice() -> Expected<ShapeId> {
     const Shape x = shape(0);
     const Dims sizes = list(AttributeKey::dynamic_slice_sizes);
-    if (!are_indices(1, x.rank())) return reject("needs one scalar integer for each dimension, of one type", x);
+    if (!are_indices(1, x.rank()))
+      return reject("needs one scalar integer for each dimension, of one type", x);
     if (sizes.size() != x.rank()) return reject("needs a size for every dimension", x);
     for (std::size_t d = 0; d < x.rank(); ++d)
       if (sizes[d] < 0 || sizes[d] > x.dims[d]) return reject("slice is larger than the operand", x);
@@ -388,7 +401,8 @@ class ShapeInference {
   }
   [[nodiscard]] constexpr auto dynamic_update_slice() -> Expected<ShapeId> {
     const Shape x = shape(0), update = shape(1);
-    if (!are_indices(2, x.rank())) return reject("needs one scalar integer for each dimension, of one type", x);
+    if (!are_indices(2, x.rank()))
+      return reject("needs one scalar integer for each dimension, of one type", x);
     if (update.dtype != x.dtype || update.rank() != x.rank()) return reject("update does not fit", x, update);
     for (std::size_t d = 0; d < x.rank(); ++d)
       if (update.dims[d] > x.dims[d]) return reject("update is larger than the operand", x, update);
@@ -397,7 +411,8 @@ class ShapeInference {
   [[nodiscard]] constexpr auto concatenate() -> Expected<ShapeId> {
     Shape result = shape(0);
     const std::span<const std::int64_t> dims = list(AttributeKey::dimensions);
-    if (dims.size() != 1 || !are_dims(dims, result.rank(), false)) return reject("needs one dimension", result);
+    if (dims.size() != 1 || !are_dims(dims, result.rank(), false))
+      return reject("needs one dimension", result);
     const auto along = static_cast<std::size_t>(dims[0]);
     for (std::uint32_t n = 1; n < count(); ++n) {
       const Shape x = shape(n);
@@ -411,7 +426,8 @@ class ShapeInference {
   [[nodiscard]] constexpr auto pad() -> Expected<ShapeId> {
     const Shape x = shape(0);
     const std::span<const std::int64_t> padding = list(AttributeKey::padding);
-    if (!shape(1).is_scalar() || dtype(1) != x.dtype) return reject("needs a scalar of the operand's type", x, shape(1));
+    if (!shape(1).is_scalar() || dtype(1) != x.dtype)
+      return reject("needs a scalar of the operand's type", x, shape(1));
     if (padding.size() != x.rank() * padding_numbers) return reject("needs padding for every dimension", x);
     Shape result{x.dtype, {}};
     constexpr std::int64_t limit = std::int64_t{1} << 31;  // of padding, so that no size overflows
@@ -442,7 +458,8 @@ class ShapeInference {
       return reject("every operand dimension must be an offset or collapsed", x);
     for (std::size_t d = 0; d < x.rank(); ++d) {
       if (sizes[d] < 0 || sizes[d] > x.dims[d]) return reject("slice is larger than the operand", x);
-      if (contains(collapsed, d) && sizes[d] != 1) return reject("a collapsed dimension has size 1 in a slice", x);
+      if (contains(collapsed, d) && sizes[d] != 1)
+        return reject("a collapsed dimension has size 1 in a slice", x);
     }
     Shape result{x.dtype, {}};
     std::size_t next_batch = 0, next_offset = 0;
@@ -461,7 +478,8 @@ class ShapeInference {
     if (count() % 2 == 0) return reject("needs operands, indices, and as many updates as operands");
     const std::uint32_t n = count() / 2;
     const Shape x = shape(0), indices = shape(n), updates = shape(n + 1);
-    const Dims window = list(AttributeKey::update_window_dims), inserted = list(AttributeKey::inserted_window_dims),
+    const Dims window = list(AttributeKey::update_window_dims),
+               inserted = list(AttributeKey::inserted_window_dims),
                map = list(AttributeKey::scatter_dims_to_operand_dims);
     const auto vector_dim = static_cast<std::size_t>(number(AttributeKey::scatter_index_vector_dim));
     if (!is_integral(indices.dtype)) return reject("indices are integers", indices);
@@ -469,16 +487,19 @@ class ShapeInference {
     const std::int64_t vector_size = vector_dim == indices.rank() ? 1 : indices.dims[vector_dim];
     const std::size_t batch_rank = indices.rank() - (vector_dim < indices.rank() ? 1 : 0);
     if (static_cast<std::int64_t>(map.size()) != vector_size || !are_dims(map, x.rank(), false))
-      return reject("scatter_dims_to_operand_dims needs one operand dimension for each number of an index", x, indices);
+      return reject("scatter_dims_to_operand_dims needs one operand dimension for each number of an index", x,
+                    indices);
     if (!are_dims(inserted, x.rank(), true)) return reject("inserted_window_dims are not in order", x);
-    if (!are_dims(window, updates.rank(), true)) return reject("update_window_dims are not in order", updates);
+    if (!are_dims(window, updates.rank(), true))
+      return reject("update_window_dims are not in order", updates);
     if (window.size() + inserted.size() != x.rank() || updates.rank() != window.size() + batch_rank)
       return reject("updates have the dimensions of the windows and of the indices", x, updates);
     std::size_t next_batch = 0, next_window = 0;
     for (std::size_t d = 0; d < updates.rank(); ++d) {
       if (contains(window, d)) {
         while (contains(inserted, next_window)) ++next_window;
-        if (updates.dims[d] > x.dims[next_window++]) return reject("a window is larger than the operand", x, updates);
+        if (updates.dims[d] > x.dims[next_window++])
+          return reject("a window is larger than the operand", x, updates);
       } else {
         if (next_batch == vector_dim) ++next_batch;
         if (updates.dims[d] != indices.dims[next_batch++])
@@ -486,10 +507,13 @@ class ShapeInference {
       }
     }
     for (std::uint32_t k = 1; k < n; ++k)
-      if (shape(k).dims != x.dims || shape(n + 1 + k).dims != updates.dims) return reject("operands differ in size");
+      if (shape(k).dims != x.dims || shape(n + 1 + k).dims != updates.dims)
+        return reject("operands differ in size");
     for (std::uint32_t k = 0; k < n; ++k)
-      if (dtype(k) != dtype(n + 1 + k)) return reject("updates have the operand's type", shape(k), shape(n + 1 + k));
-    if (!is_reducer(callee(), n)) return reject("combiner must take and give scalars of the operands' types", x);
+      if (dtype(k) != dtype(n + 1 + k))
+        return reject("updates have the operand's type", shape(k), shape(n + 1 + k));
+    if (!is_reducer(callee(), n))
+      return reject("combiner must take and give scalars of the operands' types", x);
     Pool<ShapeId> results;
     for (std::uint32_t k = 0; k < n; ++k) results.push_back(operand(k));
     return one_or_tuple(results);
@@ -503,8 +527,9 @@ class ShapeInference {
   }
   [[nodiscard]] constexpr auto dot() -> Expected<ShapeId> {
     const Shape a = shape(0), b = shape(1);
-    const Dims a_sum = list(AttributeKey::lhs_contracting_dims), b_sum = list(AttributeKey::rhs_contracting_dims),
-               a_batch = list(AttributeKey::lhs_batch_dims), b_batch = list(AttributeKey::rhs_batch_dims);
+    const Dims a_sum = list(AttributeKey::lhs_contracting_dims),
+               b_sum = list(AttributeKey::rhs_contracting_dims), a_batch = list(AttributeKey::lhs_batch_dims),
+               b_batch = list(AttributeKey::rhs_batch_dims);
     if (!shapes_.is_array(i_.shape) || !may_accumulate(a.dtype, b.dtype, declared().dtype))
       return reject("operands and result are of one kind of number", a, b);
     const auto are_apart = [](const Dims& sum, const Dims& batch, std::size_t rank) {
@@ -522,7 +547,8 @@ class ShapeInference {
         return reject("contracting dimensions differ in size", a, b);
     for (std::size_t d = 0; d < a_batch.size(); ++d) {
       const std::int64_t size = a.dims[static_cast<std::size_t>(a_batch[d])];
-      if (size != b.dims[static_cast<std::size_t>(b_batch[d])]) return reject("batch dimensions differ in size", a, b);
+      if (size != b.dims[static_cast<std::size_t>(b_batch[d])])
+        return reject("batch dimensions differ in size", a, b);
       result.dims.push_back(size);
     }
     for (std::size_t d = 0; d < a.rank(); ++d)
@@ -552,7 +578,8 @@ class ShapeInference {
       if (!are_dims(labels.subspan(part * x.rank(), x.rank()), x.rank(), false))
         return reject("needs every dimension once", x, kernel);
     const std::size_t spatial = x.rank() - 2;
-    if (window.size() != spatial * window_numbers) return reject("needs a window over the spatial dimensions", x);
+    if (window.size() != spatial * window_numbers)
+      return reject("needs a window over the spatial dimensions", x);
     const ConvolutionDims dims = convolution_dims(labels);
     const auto at = [](const Shape& s, std::int64_t d) { return s.dims[static_cast<std::size_t>(d)]; };
     const std::int64_t feature_groups = number(AttributeKey::feature_group_count),
@@ -588,7 +615,8 @@ class ShapeInference {
       if (!shape(n + k).is_scalar() || dtype(n + k) != dtype(k))
         return reject("initial value must be a scalar of the operand's type", shape(k), shape(n + k));
     }
-    if (!is_reducer(callee(), n)) return reject("reducer must take and give scalars of the operands' types", shape(0));
+    if (!is_reducer(callee(), n))
+      return reject("reducer must take and give scalars of the operands' types", shape(0));
     return {};
   }
   [[nodiscard]] constexpr auto results_of_size(std::uint32_t n, const Dims& dims) -> Expected<ShapeId> {
@@ -635,7 +663,8 @@ class ShapeInference {
     Pool<DType> parameters, result;
     parameters.resize(2, x.dtype);
     result.push_back(DType::boolean);
-    if (!is_scalar_function(callee(0), parameters, result)) return reject("select must compare two scalars", x);
+    if (!is_scalar_function(callee(0), parameters, result))
+      return reject("select must compare two scalars", x);
     if (!is_reducer(callee(1), 1)) return reject("scatter must combine two scalars", x);
     return operand(0);
   }
@@ -671,9 +700,11 @@ class ShapeInference {
       if (shape(n).dims != x.dims) return reject("operands differ in size", x, shape(n));
       parameters.push_back(dtype(n));
     }
-    if (iota_dims(x.rank()) != Dims(list(AttributeKey::dimensions))) return reject("runs over all dimensions", x);
+    if (iota_dims(x.rank()) != Dims(list(AttributeKey::dimensions)))
+      return reject("runs over all dimensions", x);
     result.push_back(shapes_.dtype(module_.result_shape(callee())));
-    if (!is_scalar_function(callee(), parameters, result)) return reject("function must take and give scalars", x);
+    if (!is_scalar_function(callee(), parameters, result))
+      return reject("function must take and give scalars", x);
     return array(result[0], x.dims);
   }
 
@@ -690,7 +721,8 @@ class ShapeInference {
     for (std::size_t d = 0; d < length.size(); ++d) {
       const bool is_halved = type == FftType::irfft && d + 1 == length.size();
       const std::int64_t want = is_halved ? length[d] / 2 + 1 : length[d];
-      if (length[d] < 0 || x.dims[first + d] != want) return reject("fft_length is not the operand's size", x);
+      if (length[d] < 0 || x.dims[first + d] != want)
+        return reject("fft_length is not the operand's size", x);
     }
     std::int64_t& last = x.dims[x.rank() - 1];
     if (type == FftType::rfft) {
@@ -772,7 +804,8 @@ class ShapeInference {
   [[nodiscard]] constexpr auto get_tuple_element() -> Expected<ShapeId> {
     const std::span<const ShapeId> elements = shapes_.elements(operand(0));
     const std::int64_t index = number(AttributeKey::tuple_index);
-    if (index < 0 || static_cast<std::size_t>(index) >= elements.size()) return reject("there is no such element");
+    if (index < 0 || static_cast<std::size_t>(index) >= elements.size())
+      return reject("there is no such element");
     return elements[static_cast<std::size_t>(index)];
   }
   [[nodiscard]] constexpr auto custom_call() -> Expected<ShapeId> {
@@ -783,7 +816,8 @@ class ShapeInference {
       const std::span<const ShapeId> elements = shapes_.elements(i_.shape);
       const bool is_tuple = shapes_.is_tuple(i_.shape);
       const std::int64_t output = aliasing[n], input = aliasing[n + 1];
-      const bool exists = is_tuple ? output >= 0 && output < static_cast<std::int64_t>(elements.size()) : output == -1;
+      const bool exists =
+          is_tuple ? output >= 0 && output < static_cast<std::int64_t>(elements.size()) : output == -1;
       if (!exists || input < 0 || input >= static_cast<std::int64_t>(count()))
         return reject("aliases an output or operand that does not exist");
       const ShapeId result = is_tuple ? elements[static_cast<std::size_t>(output)] : i_.shape;
@@ -813,12 +847,21 @@ class ShapeInference {
     seen.resize(static_cast<std::uint32_t>(ranks), 0);
     for (std::size_t at = 0; at < groups.size(); at += 1 + static_cast<std::size_t>(groups[at])) {
       for (const std::int64_t rank : groups.subspan(at + 1, static_cast<std::size_t>(groups[at]))) {
-        if (rank < 0 || static_cast<std::size_t>(rank) >= ranks || seen[static_cast<std::uint32_t>(rank)] != 0)
+        if (rank < 0 || static_cast<std::size_t>(rank) >= ranks ||
+            seen[static_cast<std::uint32_t>(rank)] != 0)
           return reject("replica groups must hold every rank once");
+        if (!may_have_rank(static_cast<std::uint64_t>(rank)))
+          return reject("a group has more ranks than the module");
         seen[static_cast<std::uint32_t>(rank)] = 1;
       }
     }
     return {};
+  }
+  /// Whether the module runs on so many ranks. One device is what a module says that leaves the number to the
+  /// compiler.
+  [[nodiscard]] constexpr auto may_have_rank(std::uint64_t rank) const -> bool {
+    const std::uint64_t devices = std::uint64_t{module_.replica_count} * module_.num_partitions;
+    return devices <= 1 || rank < devices;
   }
   /// Members of a group; without groups all replicas are one.
   [[nodiscard]] constexpr auto group_size() const -> std::int64_t {
@@ -839,7 +882,8 @@ class ShapeInference {
       if (dtype(n) != dtype(0)) return reject("operands differ in type", shape(0), shape(n));
       results.push_back(operand(n));
     }
-    if (!is_reducer(callee(), 1)) return reject("reducer must combine two scalars of the operand's type", shape(0));
+    if (!is_reducer(callee(), 1))
+      return reject("reducer must combine two scalars of the operand's type", shape(0));
     return one_or_tuple(results);
   }
   [[nodiscard]] constexpr auto all_gather() -> Expected<ShapeId> {
@@ -847,7 +891,8 @@ class ShapeInference {
     Shape x = shape(0);
     const std::optional<std::size_t> dim = collective_dim(x);
     if (!dim) return reject("needs one dimension", x);
-    if (group_size() > std::int64_t{1} << 31 || x.dims[*dim] > std::int64_t{1} << 31) return reject("is too large", x);
+    if (group_size() > std::int64_t{1} << 31 || x.dims[*dim] > std::int64_t{1} << 31)
+      return reject("is too large", x);
     x.dims[*dim] *= group_size();
     return array(x);
   }
@@ -855,7 +900,8 @@ class ShapeInference {
     if (Status groups = check_groups(true); !groups) return std::move(groups).error();
     Shape x = shape(0);
     const std::optional<std::size_t> dim = collective_dim(x);
-    if (!dim || x.dims[*dim] % group_size() != 0) return reject("needs one dimension that the group divides", x);
+    if (!dim || x.dims[*dim] % group_size() != 0)
+      return reject("needs one dimension that the group divides", x);
     if (!is_reducer(callee(), 1)) return reject("reducer must combine two scalars of the operand's type", x);
     x.dims[*dim] /= group_size();
     return array(x);
@@ -869,7 +915,8 @@ class ShapeInference {
         return reject("needs groups, and one dimension that a group divides", shape(0));
       return operand(0);
     }
-    if (count() != static_cast<std::uint64_t>(group_size())) return reject("needs one operand for each rank of a group");
+    if (count() != static_cast<std::uint64_t>(group_size()))
+      return reject("needs one operand for each rank of a group");
     Pool<ShapeId> results;
     for (std::uint32_t n = 0; n < count(); ++n) {
       if (operand(n) != operand(0)) return reject("operands differ in shape", shape(0), shape(n));
@@ -881,7 +928,8 @@ class ShapeInference {
     const std::span<const std::int64_t> pairs = list(AttributeKey::source_target_pairs);
     if (pairs.size() % 2 != 0) return reject("needs pairs");
     for (std::size_t a = 0; a < pairs.size(); ++a) {
-      if (pairs[a] < 0) return reject("a rank is negative");
+      if (pairs[a] < 0 || !may_have_rank(static_cast<std::uint64_t>(pairs[a])))
+        return reject("names a rank that does not exist");
       for (std::size_t b = a % 2; b < a; b += 2)
         if (pairs[a] == pairs[b]) return reject("sources and targets must be different ranks");
     }
@@ -898,11 +946,12 @@ class ShapeInference {
 
 /// The shape of the result of `instruction`, or what is wrong with it.
 ///
-/// Needs operands and called computations that exist. Where the operation leaves its result open (parameter, constant,
-/// iota, broadcast, reshape, custom-call; the element type of convert, bitcast-convert, dot, convolution), the declared
-/// shape is taken and checked. `shapes` takes new shapes; it is the module's table or a copy of it.
-[[nodiscard]] constexpr auto infer_shape(ShapeTable& shapes, const Module& module, const Instruction& instruction)
-    -> Expected<ShapeId> {
+/// Needs operands and called computations that exist. Where the operation leaves its result open (parameter,
+/// constant, iota, broadcast, reshape, custom-call; the element type of convert, bitcast-convert, dot,
+/// convolution), the declared shape is taken and checked. `shapes` takes new shapes; it is the module's table
+/// or a copy of it.
+[[nodiscard]] constexpr auto infer_shape(ShapeTable& shapes, const Module& module,
+                                         const Instruction& instruction) -> Expected<ShapeId> {
   return detail::ShapeInference(shapes, module, instruction).run();
 }
 

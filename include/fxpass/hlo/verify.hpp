@@ -11,7 +11,8 @@
 #include <utility>
 
 /// @file
-/// Whether a module is what XLA's readers and XLA's verifier take. Meant to find a wrong lowering before an emitter runs.
+/// Whether a module is what XLA's readers and XLA's verifier take. Meant to find a wrong lowering before an
+/// emitter runs.
 
 namespace fxpass::hlo {
 
@@ -46,7 +47,8 @@ class Verifier {
 
  private:
   constexpr void report(std::string_view what) {
-    found_.add(Diagnostic::error(DiagnosticCode::invalid_hlo, text_of("HLO module ", module_.name, ": ", what)));
+    found_.add(
+        Diagnostic::error(DiagnosticCode::invalid_hlo, text_of("HLO module ", module_.name, ": ", what)));
   }
   constexpr void report(ComputationId id, std::string_view what) {
     Text message = "HLO computation ";
@@ -72,26 +74,34 @@ class Verifier {
   }
   /// What XLA takes as a name without changing it.
   [[nodiscard]] static constexpr auto is_name(std::string_view name) -> bool {
-    const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+    const auto is_letter = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    };
     if (name.empty() || !is_letter(name[0]) || name.starts_with("__")) return false;
     for (const char c : name)
       if (!is_letter(c) && !(c >= '0' && c <= '9') && c != '.' && c != '-') return false;
     return true;
   }
 
-  /// Whether every index and range of a computation lies within the tables. Computations fill the instructions in turn.
+  /// Whether every index and range of a computation lies within the tables. Computations fill the
+  /// instructions in turn.
   constexpr auto has_sound_tables(ComputationId id, std::uint32_t first) -> bool {
     const Computation& c = module_[id];
-    const auto is_inside = [&](Value v) { return v.id >= c.instructions.begin && v.id < c.instructions.end(); };
+    const auto is_inside = [&](Value v) {
+      return v.id >= c.instructions.begin && v.id < c.instructions.end();
+    };
     bool sound = c.instructions.begin == first && lies_in(c.instructions, module_.instructions) &&
-                 lies_in(c.parameters, module_.parameters) && lies_in(c.name, module_.chars) && is_inside(c.root);
+                 lies_in(c.parameters, module_.parameters) && lies_in(c.name, module_.chars) &&
+                 is_inside(c.root);
     if (sound)
       for (const Value v : module_.parameters_of(c)) sound = sound && is_inside(v);
-    for (std::uint32_t n = first; sound && n < c.instructions.end(); ++n) sound = has_sound_tables({n}, c, id);
+    for (std::uint32_t n = first; sound && n < c.instructions.end(); ++n)
+      sound = has_sound_tables({n}, c, id);
     if (!sound) report(text_of("tables of computation ", id.index + 1, " are damaged"));
     return sound;
   }
-  [[nodiscard]] constexpr auto has_sound_tables(Value v, const Computation& c, ComputationId id) const -> bool {
+  [[nodiscard]] constexpr auto has_sound_tables(Value v, const Computation& c, ComputationId id) const
+      -> bool {
     const Instruction& i = module_[v];
     if (static_cast<std::size_t>(i.opcode) >= opcode_table.size() || !shapes_.contains(i.shape)) return false;
     if (i.metadata >= module_.metadata.size() || !lies_in(i.name, module_.chars)) return false;
@@ -109,7 +119,8 @@ class Verifier {
       if (callee.index >= id.index) return false;
     for (const Attribute& a : module_.attributes_of(i)) {
       if (static_cast<std::size_t>(a.key) >= attribute_table.size()) return false;
-      if (!(holds_text(a.key) ? lies_in(a.value, module_.chars) : lies_in(a.value, module_.numbers))) return false;
+      if (!(holds_text(a.key) ? lies_in(a.value, module_.chars) : lies_in(a.value, module_.numbers)))
+        return false;
     }
     return true;
   }
@@ -162,7 +173,8 @@ class Verifier {
     return text.find('=') != std::string_view::npos && is_name(text.substr(0, text.find('=')));
   }
 
-  /// Instructions, and all computations but the entry, end in their number; so only the entry may meet another's name.
+  /// Instructions, and all computations but the entry, end in their number; so only the entry may meet
+  /// another's name.
   constexpr void check_computation_names() {
     const std::uint32_t entry = module_.computations.size() - 1;
     Text entry_name, name;
@@ -193,7 +205,8 @@ class Verifier {
         report(text_of("output ", alias.output, " or parameter ", alias.parameter, " is aliased twice"));
       const ShapeId output = shapes_.is_tuple(result) ? elements[alias.output] : result;
       const ShapeId parameter = module_[parameters[alias.parameter]].shape;
-      if (!shapes_.is_array(output) || !shapes_.is_array(parameter) || !may_share(alias.kind, output, parameter))
+      if (!shapes_.is_array(output) || !shapes_.is_array(parameter) ||
+          !may_share(alias.kind, output, parameter))
         report(text_of("output ", alias.output, " does not fit the buffer of parameter ", alias.parameter));
     }
   }
@@ -212,8 +225,10 @@ class Verifier {
 
 }  // namespace detail
 
-/// Checks the invariants of `module`. Reports all that is wrong, each with the instruction and the node it comes from.
-/// O(instructions + attributes).
-[[nodiscard]] constexpr auto verify(const Module& module) -> Status { return detail::Verifier(module).run(); }
+/// Checks the invariants of `module`. Reports all that is wrong, each with the instruction and the node it
+/// comes from. O(instructions + attributes).
+[[nodiscard]] constexpr auto verify(const Module& module) -> Status {
+  return detail::Verifier(module).run();
+}
 
 }  // namespace fxpass::hlo

@@ -15,8 +15,9 @@
 /// @file
 /// Floating-point numbers as the shortest decimal that reads back as the same number.
 ///
-/// Run time uses `std::to_chars`, which C++20 does not evaluate in constant expressions; those use exact arithmetic on
-/// large integers (the free-format algorithm of Steele and White, and Dybvig). Both find the same digits.
+/// Run time uses `std::to_chars`, which C++20 does not evaluate in constant expressions; those use exact
+/// arithmetic on large integers (the free-format algorithm of Steele and White, and Dybvig). Both find the
+/// same digits.
 
 namespace fxpass {
 
@@ -98,10 +99,12 @@ class LargeUnsigned {
   std::size_t count_ = 0;
 };
 
-/// The exact algorithm. `value = significand * 2^exponent` is a positive number; the gap below it is half of the gap
-/// above it if `narrow_below`.
-[[nodiscard]] constexpr auto exact_decimal(std::uint64_t significand, int exponent, bool narrow_below) -> Decimal {
-  // value = rest / scale, and every number between value - below / scale and value + above / scale reads back as it.
+/// The exact algorithm. `value = significand * 2^exponent` is a positive number; the gap below it is half of
+/// the gap above it if `narrow_below`.
+[[nodiscard]] constexpr auto exact_decimal(std::uint64_t significand, int exponent, bool narrow_below)
+    -> Decimal {
+  // value = rest / scale, and every number between value - below / scale and value + above / scale reads back
+  // as it.
   const int extra = narrow_below ? 2 : 1;
   LargeUnsigned rest(significand), scale(1), above(narrow_below ? 2 : 1), below(1);
   rest.shift_left(extra);
@@ -174,8 +177,8 @@ class LargeUnsigned {
 
 }  // namespace detail
 
-/// The shortest decimal that reads back as `value`; the nearest of several. Needs a finite number; its sign is not
-/// looked at.
+/// The shortest decimal that reads back as `value`; the nearest of several. Needs a finite number; its sign
+/// is not looked at.
 template <std::floating_point T>
   requires(sizeof(T) <= 8)
 [[nodiscard]] constexpr auto shortest_decimal(T value) -> Decimal {
@@ -201,7 +204,7 @@ template <std::floating_point T>
   return detail::exact_decimal(fraction | hidden, lowest + field - 1, fraction == 0 && field > 1);
 }
 
-/// Writes a number: `1.5`, `-3`, `1e-06`, `inf`, `-inf`, `nan`. A zero keeps its sign.
+/// Writes a number: `1.5`, `-3`, `1e-6`, `inf`, `-inf`, `nan`. A zero keeps its sign.
 template <TextSink Sink, std::floating_point T>
 constexpr void append_decimal(Sink& sink, T value) {
   if (value != value) {

@@ -7,8 +7,9 @@
 #include <cstdint>
 
 /// @file
-/// The bits of floating-point numbers of every width, from and to `double`. Rounds to nearest, ties to even, once.
-/// Source of the small formats: the OCP 8-bit floating point specification, and ml_dtypes for the unsigned-zero kinds.
+/// The bits of floating-point numbers of every width, from and to `double`. Rounds to nearest, ties to even,
+/// once. Source of the small formats: the OCP 8-bit floating point specification, and ml_dtypes for the
+/// unsigned-zero kinds.
 
 namespace fxpass {
 
@@ -60,7 +61,9 @@ struct Unpacked {
   if (exponent == 0) return {mantissa, -1074};
   return {mantissa | (std::uint64_t{1} << 52), exponent - 1075};
 }
-[[nodiscard]] constexpr auto is_nan(double value) -> bool { return value != value; }
+[[nodiscard]] constexpr auto is_nan(double value) -> bool {
+  return value != value;
+}
 [[nodiscard]] constexpr auto is_infinite(double value) -> bool {
   return (std::bit_cast<std::uint64_t>(value) << 1) == 0xffe0000000000000u;
 }
@@ -91,7 +94,8 @@ struct Unpacked {
     const bool up = high > 0 && ((u.significand >> (high - 1)) & 1) != 0;
     const int biased = u.exponent + high + (up ? 1 : 0) + format.bias;
     if (u.significand == 0 || biased < 0) return 0;
-    return static_cast<std::uint64_t>(biased) > magnitude_mask ? magnitude_mask : static_cast<std::uint64_t>(biased);
+    return static_cast<std::uint64_t>(biased) > magnitude_mask ? magnitude_mask
+                                                               : static_cast<std::uint64_t>(biased);
   }
 
   const std::uint64_t sign = is_negative ? magnitude_mask + 1 : 0;
@@ -146,7 +150,8 @@ struct Unpacked {
   const std::uint64_t fraction_mask = (std::uint64_t{1} << mantissa) - 1;
   const std::uint64_t exponent = (bits >> mantissa) & top_exponent;
   std::uint64_t fraction = bits & fraction_mask;
-  const std::uint64_t sign = format.specials == exponent_only ? 0 : ((bits >> (format.width() - 1)) & 1) << 63;
+  const std::uint64_t sign =
+      format.specials == exponent_only ? 0 : ((bits >> (format.width() - 1)) & 1) << 63;
   constexpr std::uint64_t infinity = 0x7ff0000000000000u, quiet = 0x7ff8000000000000u;
   switch (format.specials) {
     case ieee:

@@ -16,9 +16,9 @@ namespace fxpass {
 
 /// At most `N` values without an allocation, for dimension sizes and numbers.
 ///
-/// Never out of bounds: what does not fit makes the list `overflowed()`, which whoever takes the list as input reports;
-/// an index past the end meets a spare element, zero unless it was written. Code that goes on after an error thus does
-/// no harm and needs no checks of its own.
+/// Never out of bounds: what does not fit makes the list `overflowed()`, which whoever takes the list as
+/// input reports; an index past the end meets a spare element, zero unless it was written. Code that goes on
+/// after an error thus does no harm and needs no checks of its own.
 template <class T, std::size_t N>
 class ShortList {
   static_assert(std::is_trivially_copyable_v<T> && N < 255, "fxpass::ShortList holds few plain values");
@@ -31,7 +31,8 @@ class ShortList {
   constexpr ShortList(std::initializer_list<T> values) {
     for (const T& value : values) push_back(value);
   }
-  constexpr ShortList(std::span<const T> values) {  // NOLINT(google-explicit-constructor): a list is what it lists
+  constexpr ShortList(
+      std::span<const T> values) {  // NOLINT(google-explicit-constructor): a list is what it lists
     for (const T& value : values) push_back(value);
   }
   constexpr ShortList(std::size_t count, T value) {
@@ -61,7 +62,9 @@ class ShortList {
   [[nodiscard]] constexpr auto empty() const -> bool { return count_ == 0; }
   [[nodiscard]] constexpr auto overflowed() const -> bool { return overflowed_; }
   [[nodiscard]] constexpr auto operator[](std::size_t i) -> T& { return items_[i < count_ ? i : N]; }
-  [[nodiscard]] constexpr auto operator[](std::size_t i) const -> const T& { return items_[i < count_ ? i : N]; }
+  [[nodiscard]] constexpr auto operator[](std::size_t i) const -> const T& {
+    return items_[i < count_ ? i : N];
+  }
   [[nodiscard]] constexpr auto back() const -> const T& { return (*this)[count_ == 0 ? 0 : count_ - 1u]; }
   [[nodiscard]] constexpr auto begin() -> T* { return items_; }
   [[nodiscard]] constexpr auto end() -> T* { return items_ + count_; }

@@ -365,7 +365,8 @@ inline constexpr std::array<OpcodeInfo, 91> opcode_table = [] {
       {Opcode::get_tuple_element, "get-tuple-element", structured, 1, 1, any_type, 0, 0, {tuple_index}},
       {Opcode::opt_barrier, "opt-barrier", structured, 1, 1, any_type},
       {Opcode::custom_call, "custom-call", structured, 0, unbounded, any_type, 0, unbounded,
-       {custom_call_target, api_version}, {backend_config, custom_call_has_side_effect, output_operand_aliasing}},
+       {custom_call_target, api_version},
+       {backend_config, custom_call_has_side_effect, output_operand_aliasing}},
 
       {Opcode::all_reduce, "all-reduce", collective, 1, unbounded, any_type, 1, 1, {replica_groups},
        {channel_id, use_global_device_ids}},

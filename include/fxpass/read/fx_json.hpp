@@ -5,6 +5,7 @@
 #include <fxpass/pass/module.hpp>
 #include <fxpass/read/extent.hpp>
 #include <fxpass/read/file.hpp>
+#include <fxpass/read/finish.hpp>
 #include <fxpass/read/json.hpp>
 #include <fxpass/read/regions.hpp>
 
@@ -692,9 +693,7 @@ class FxGraphReader {
 [[nodiscard]] inline auto parse_fx_json(std::string_view json, std::string_view file_name) -> Expected<Module<>> {
   detail::JsonDocument document;
   if (Status parsed = document.parse(json, file_name); !parsed) return std::move(parsed).error();
-  return detail::read_fx_json(document.root(), file_name).transform([](Graph graph) {
-    return Module<>(std::move(graph));
-  });
+  return detail::finish_reading(detail::read_fx_json(document.root(), file_name), file_name);
 }
 
 /// The graph in an FX JSON file.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fxpass/graph/call.hpp>
+#include <fxpass/read/json_syntax.hpp>
 #include <fxpass/support/expected.hpp>
 
 #include <simdjson.h>
@@ -15,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 /// @file
 /// What the JSON readers share: a parsed document, and `JsonReader`, which takes typed values out of it and turns what
@@ -41,8 +43,7 @@ class JsonDocument {
       if (quoted.size() != text.size()) error = parse_once(quoted);
     }
     if (error == simdjson::SUCCESS) return {};
-    Diagnostic d = Diagnostic::error(DiagnosticCode::file_malformed, what_is_wrong(error, text));
-    if (is_cut_short(text)) d.code = DiagnosticCode::file_unreadable;
+    Diagnostic d = what_is_wrong(error, text);
     d.input.file = file_name;
     return d;
   }
@@ -59,21 +60,24 @@ class JsonDocument {
     if (const auto error = parser_.allocate(capacity, max_depth); error != simdjson::SUCCESS) return error;
     return parser_.parse(text.data(), text.size()).get(root_);
   }
-  [[nodiscard]] static auto what_is_wrong(simdjson::error_code error, std::string_view text) -> Text {
+  [[nodiscard]] static auto what_is_wrong(simdjson::error_code error, std::string_view text) -> Diagnostic {
+    const auto malformed = [](Text message) {
+      return Diagnostic::error(DiagnosticCode::file_malformed, std::move(message));
+    };
     switch (error) {
-      case simdjson::DEPTH_ERROR: return text_of("the file is nested deeper than ", max_depth, " levels");
-      case simdjson::CAPACITY: return "the file is larger than 4 GiB";
-      case simdjson::MEMALLOC: return "the file does not fit into memory";
-      case simdjson::UTF8_ERROR: return "the file is not UTF-8 text";
-      case simdjson::EMPTY: return "the file is empty";
-      case simdjson::NUMBER_ERROR: return "a number is malformed or does not fit 64 bits";
-      default: return is_cut_short(text) ? "the file is cut short" : "the file is not JSON";
+      case simdjson::DEPTH_ERROR: return malformed(text_of("the file is nested deeper than ", max_depth, " levels"));
+      case simdjson::CAPACITY: return malformed("the file is larger than 4 GiB");
+      case simdjson::MEMALLOC: return malformed("the file does not fit into memory");
+      case simdjson::UTF8_ERROR: return malformed("the file is not UTF-8 text");
+      case simdjson::EMPTY: return Diagnostic::error(DiagnosticCode::file_unreadable, "the file is empty");
+      default: break;
     }
-  }
-  /// Whether the text starts as an object and does not end as one.
-  [[nodiscard]] static auto is_cut_short(std::string_view text) -> bool {
-    const auto last = text.find_last_not_of(" \t\r\n");
-    return last == std::string_view::npos || (text.find_first_not_of(" \t\r\n") == text.find('{') && text[last] != '}');
+    const std::size_t offence = JsonSyntax(text).first_offence();
+    if (offence == text.size()) return Diagnostic::error(DiagnosticCode::file_unreadable, "the file is cut short");
+    Diagnostic d = malformed(error == simdjson::NUMBER_ERROR ? "a number is malformed or does not fit 64 bits"
+                                                             : "this is not JSON");
+    d.input = JsonSyntax::place_of(text, offence);
+    return d;
   }
   /// `text` with the words NaN, Infinity and -Infinity in quotes: Python's json module writes them bare unless it is
   /// told not to, and older versions of PyTorch did not tell it.

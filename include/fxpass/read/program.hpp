@@ -3,6 +3,7 @@
 
 #include <fxpass/read/exported_program.hpp>
 #include <fxpass/read/file.hpp>
+#include <fxpass/read/finish.hpp>
 #include <fxpass/read/fx_json.hpp>
 #include <fxpass/read/json.hpp>
 #include <fxpass/read/pt2.hpp>
@@ -53,9 +54,7 @@ namespace detail {
   if (!text) return text.error();
   detail::JsonDocument document;
   if (Status parsed = document.parse(*text, path); !parsed) return std::move(parsed).error();
-  return detail::read_json_program(document.root(), path).transform([](Graph graph) {
-    return Module<>(std::move(graph));
-  });
+  return detail::finish_reading(detail::read_json_program(document.root(), path), path);
 }
 
 }  // namespace fxpass

@@ -4,6 +4,7 @@
 #include <fxpass/pass/module.hpp>
 #include <fxpass/read/exported_program.hpp>
 #include <fxpass/read/file.hpp>
+#include <fxpass/read/finish.hpp>
 #include <fxpass/read/json.hpp>
 
 #include <zip.h>
@@ -247,9 +248,7 @@ class PayloadReader {
 
 /// The program in a `.pt2` archive of `torch.export.save`; where it holds several, the one called "model".
 [[nodiscard]] inline auto read_pt2(std::string_view path) -> Expected<Module<>> {
-  return detail::Archive::open(path).and_then(detail::read_archive).transform([](Graph graph) {
-    return Module<>(std::move(graph));
-  });
+  return detail::finish_reading(detail::Archive::open(path).and_then(detail::read_archive), path);
 }
 
 }  // namespace fxpass

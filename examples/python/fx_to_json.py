@@ -5,6 +5,7 @@ from fx_to_json import dump
 dump(graph_module, "model.json", example_inputs)
 """
 
+import builtins
 import json
 import math
 import operator
@@ -193,8 +194,10 @@ class _GraphWriter:
                 self.declare(name, target.default)
         elif isinstance(target, torch._ops.HigherOrderOperator):
             name = f"torch.ops.higher_order.{target.name()}"
-        elif getattr(operator, getattr(target, "__name__", ""), None) is target:
+        elif getattr(operator, target.__name__, None) is target:
             name = f"operator.{target.__name__}"
+        elif getattr(builtins, target.__name__, None) is target:
+            name = f"builtins.{target.__name__}"
         else:
             # A torch function's own __module__ is often None or internal; torch knows the public spelling.
             name = torch.fx.node._get_qualified_name(target)

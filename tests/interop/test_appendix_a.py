@@ -26,8 +26,6 @@ REQUIRED = {"dynamo": set(REQUIRED_EVERYWHERE), "training": set(REQUIRED_EVERYWH
 WITHOUT_LOWERING = {"W3c", "C3"}
 # What eager PyTorch refuses must be refused.
 REFUSED_BY_EAGER = {"R2", "R11"}
-# A boolean mask that picks out a tensor's elements one by one makes a shape depend on data.
-DATA_DEPENDENT = {"F9"}
 
 CASES = [pytest.param((row, source), id=f"{row.id}-{source}") for row in ROWS for source in SOURCES]
 
@@ -106,7 +104,7 @@ def test_rewritten(program, fxpassc):
 def test_lowered(program, fxpassc):
     row, source, captured = program
     compiled = compile_or_refusal(fxpassc, captured, "hlo-text")
-    if row.id in REFUSED_BY_EAGER | DATA_DEPENDENT:
+    if row.id in REFUSED_BY_EAGER:
         assert compiled is None
         return
     if compiled is None:

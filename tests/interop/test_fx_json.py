@@ -271,6 +271,21 @@ def test_schemas_of_custom_operators():
     check_file(document)
 
 
+def test_targets_are_spelled_as_torch_prints_them():
+    def function(x):
+        return torch.nn.functional.relu(x.T + 1).abs() @ torch.nn.functional.linear(x, x), math.trunc(2.5)
+
+    document = captured(function, torch.ones(3, 3))
+    assert [entry["target"] for entry in document["graph"]["nodes"] if entry["op"].startswith("call_")] == [
+        "builtins.getattr",
+        "operator.add",
+        "torch.nn.functional.relu",
+        "abs",
+        "torch._C._nn.linear",
+        "operator.matmul",
+    ]
+
+
 def test_symbolic_sizes():
     document = captured(lambda x: x.view(-1, 2) + x.shape[0], torch.ones(6, 2), dynamic=True)
     sizes = [entry["value"] for entry in document["graph"]["nodes"] if entry["op"] == "placeholder"]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compile.hpp"
+#include "watcher.hpp"
 
 #include <fxpass/emit/file.hpp>
 #include <fxpass/emit/fx_python.hpp>
@@ -68,9 +69,11 @@ auto read_kernels(const CompileOptions& options) -> Expected<KernelRegistry> {
 
 /// Runs `pipeline`, watched as the options ask, and prints its warnings.
 template <class Pipeline>
-auto run(const Pipeline& pipeline, Module<> module, [[maybe_unused]] const CompileOptions& options) {
+auto run(const Pipeline& pipeline, Module<> module, const CompileOptions& options) {
   Context context;
-  auto result = pipeline.run_passes(std::move(module), context);
+  Watcher watcher(options);
+  auto result = Watcher::is_needed(options) ? pipeline.run_passes(std::move(module), context, watcher)
+                                            : pipeline.run_passes(std::move(module), context);
   report(stderr, context.warnings());
   return result;
 }

@@ -63,7 +63,8 @@ auto call_of(std::string_view argument) -> std::string {
   return std::string(node_line(module->graph(), NodeId{2}).view());
 }
 auto calls_f_with(std::string_view argument) -> std::string {
-  return std::string("%out : [num_users=1] = call_function[target=torch.f](args = (").append(argument) + ",), kwargs = {})";
+  return std::string("%out : [num_users=1] = call_function[target=torch.f](args = (").append(argument) +
+         ",), kwargs = {})";
 }
 
 }  // namespace
@@ -137,8 +138,9 @@ TEST_CASE("arguments find their place by name where the file does not say") {
 
 TEST_CASE("several results are taken apart, unused ones are not") {
   const std::string_view results = R"({"as_tensor": {"name": "out"}}, {"as_tensor": {"name": "max_1_unused_1"}})";
-  std::string json = program(node("torch.ops.aten.max.dim", positional("self", x) + ", " + positional("dim", R"({"as_int": 0})"), results),
-                             {"max_1_unused_1"});
+  std::string json = program(
+      node("torch.ops.aten.max.dim", positional("self", x) + ", " + positional("dim", R"({"as_int": 0})"), results),
+      {"max_1_unused_1"});
   const auto module = read(with(json, R"("metadata")", R"("name": "max_1", "metadata")"));
   CHECK(printed(module) ==
         "graph():\n"
@@ -152,13 +154,15 @@ TEST_CASE("several results are taken apart, unused ones are not") {
 }
 
 TEST_CASE("a list result is a tuple, also with one member, also inside a tuple") {
-  const auto one = read(program(node("torch.ops.aten.chunk.default", positional("self", x), R"({"as_tensors": [{"name": "out"}]})"), {}));
+  const auto one = read(
+      program(node("torch.ops.aten.chunk.default", positional("self", x), R"({"as_tensors": [{"name": "out"}]})"), {}));
   CHECK(printed(one).find("%out : [num_users=1] = call_function[target=operator.getitem](args = (%chunk, 0)") !=
         std::string::npos);
   const std::string_view nested = R"({"as_none": true}, {"as_tensors": [{"name": "a"}, {"name": "out"}]})";
   const auto two = read(program(node("torch.ops.mylib.f.default", positional("self", x), nested), {"a"}));
   const std::string text = printed(two);
-  CHECK(text.find("%getitem : [num_users=2] = call_function[target=operator.getitem](args = (%f, 1)") != std::string::npos);
+  CHECK(text.find("%getitem : [num_users=2] = call_function[target=operator.getitem](args = (%f, 1)") !=
+        std::string::npos);
   CHECK(text.find("%out : [num_users=1] = call_function[target=operator.getitem](args = (%getitem, 1)") !=
         std::string::npos);
 }
@@ -167,7 +171,8 @@ TEST_CASE("mutations come behind the program's own outputs") {
   std::string json = with(addition(), R"("output_specs": [)",
                           R"("output_specs": [{"buffer_mutation": {"arg": {"name": "out"}, "buffer_name": "cache.k"}},
                              {"user_input_mutation": {"arg": {"name": "out"}, "user_input_name": "x"}}, )");
-  json = with(json, R"("outputs": [)", R"("outputs": [{"as_tensor": {"name": "out"}}, {"as_tensor": {"name": "b_k"}}, )");
+  json =
+      with(json, R"("outputs": [)", R"("outputs": [{"as_tensor": {"name": "out"}}, {"as_tensor": {"name": "b_k"}}, )");
   const auto module = read(json);
   CHECK(printed(module).find("return (out, out, b_k)") != std::string::npos);
   const Graph& g = module->graph();
@@ -197,12 +202,15 @@ TEST_CASE("constant inputs keep their place") {
 }
 
 TEST_CASE("symbolic sizes and symbolic arithmetic") {
-  const std::string sym = node("torch.ops.aten.sym_size.int", positional("self", x) + ", " + positional("dim", R"({"as_int": 0})"),
-                               R"({"as_sym_int": {"as_name": "n"}})");
-  const std::string mul = node("_operator.mul", positional("a", R"({"as_sym_int": {"as_name": "n"}})") + ", " +
-                                                    positional("b", R"({"as_int": 2})"),
-                               R"({"as_sym_int": {"as_name": "m"}})");
-  const std::string full = node("torch.ops.aten.zeros.default", positional("size", R"({"as_sym_ints": [{"as_name": "m"}]})"));
+  const std::string sym =
+      node("torch.ops.aten.sym_size.int", positional("self", x) + ", " + positional("dim", R"({"as_int": 0})"),
+           R"({"as_sym_int": {"as_name": "n"}})");
+  const std::string mul =
+      node("_operator.mul",
+           positional("a", R"({"as_sym_int": {"as_name": "n"}})") + ", " + positional("b", R"({"as_int": 2})"),
+           R"({"as_sym_int": {"as_name": "m"}})");
+  const std::string full =
+      node("torch.ops.aten.zeros.default", positional("size", R"({"as_sym_ints": [{"as_name": "m"}]})"));
   std::string json = program(sym + ", " + mul + ", " + full, {});
   json = with(json, R"("out": {"dtype": 7, "sizes": [{"as_int": 2}])",
               R"-("out": {"dtype": 7, "sizes": [{"as_expr": {"hint": {"as_int": 4},
@@ -225,15 +233,17 @@ auto region(std::string_view operands, std::string_view target) -> std::string {
   const std::string sin = node("torch.ops.aten.sin.default", positional("self", R"({"as_tensor": {"name": "a"}})"),
                                R"({"as_tensor": {"name": "x"}})");
   const std::string graph = R"({"as_graph": {"name": "g", "graph": {"inputs": [{"as_tensor": {"name": "a"}}],
-      "outputs": [{"as_tensor": {"name": "x"}}], "nodes": [)" + sin + R"(], "tensor_values": {"a": )" + std::string(meta) +
-                            R"(, "x": )" + std::string(meta) + "}}}}";
+      "outputs": [{"as_tensor": {"name": "x"}}], "nodes": [)" +
+                            sin + R"(], "tensor_values": {"a": )" + std::string(meta) + R"(, "x": )" +
+                            std::string(meta) + "}}}}";
   return program(node(target, std::string(operands) + positional("", graph) + ", " + positional("", x)), {});
 }
 
 }  // namespace
 
 TEST_CASE("regions are read as part of the program around them") {
-  const auto grad = read(region(positional("", R"({"as_bool": false})") + ", ", "torch.ops.higher_order.wrap_with_set_grad_enabled"));
+  const auto grad =
+      read(region(positional("", R"({"as_bool": false})") + ", ", "torch.ops.higher_order.wrap_with_set_grad_enabled"));
   CHECK(printed(grad) ==
         "graph():\n"
         "    %b_k : [num_users=0] = placeholder[target=b_k]\n"
@@ -303,15 +313,18 @@ TEST_CASE("one mistake, one diagnostic with its place") {
         at_out + "a tensor has 0 sizes and 1 strides" + bad);
   check(R"("out": {"dtype": 7, "sizes": [{"as_int": 2}])", R"("out": {"dtype": 7, "sizes": [{"as_int": -2}])",
         at_out + "a size is -2" + bad);
-  check(R"("out": {"dtype": 7, "sizes": [{"as_int": 2}])", R"("out": {"dtype": 7, "sizes": [{"as_int": 4611686018427387904}])",
+  check(R"("out": {"dtype": 7, "sizes": [{"as_int": 2}])",
+        R"("out": {"dtype": 7, "sizes": [{"as_int": 4611686018427387904}])",
         at_out + "a tensor is too large for any memory" + bad);
   check(R"("out": {)", R"("in": {)", at_out + "'tensor_values' has no entry for 'out'" + bad);
   check(R"("target": "torch.ops.aten.add.Tensor")", R"("target": 7)", at + "member 'target' should be text" + bad);
   check(R"("metadata": {)", R"("metadata": 3, "was": {)",
         "model.json: torch.ops.aten.add.Tensor: error: member 'metadata' should be an object" + bad);
   check(R"("outputs": [{"as_tensor": {"name": "out"}}],
-)", R"("outputs": [],
-)", at + "the graph has 0 outputs, its signature 1" + bad);
+)",
+        R"("outputs": [],
+)",
+        at + "the graph has 0 outputs, its signature 1" + bad);
 }
 
 TEST_CASE("text that is no JSON") {

@@ -13,14 +13,16 @@ namespace {
 
 using namespace fxpass;
 
-constexpr std::string_view tensor = R"({"dtype": "float32", "shape": [4, 3], "stride": [3, 1], "offset": 0, "device": "cpu"})";
+constexpr std::string_view tensor =
+    R"({"dtype": "float32", "shape": [4, 3], "stride": [3, 1], "offset": 0, "device": "cpu"})";
 
 auto node(std::string_view op, std::string_view name, std::string_view target, std::string_view args,
           std::string_view more = "") -> std::string {
   std::string text = R"({"op": ")";
   text.append(op).append(R"(", "name": ")").append(name).append(R"(", "target": ")").append(target);
   text.append(R"(", "args": [)").append(args).append(R"(], "kwargs": {})").append(more);
-  return text + R"(, "stack_trace": "  File \"a.py\", line 1, in g\n    f(x)\n  File \"m.py\", line 5, in f\n    y\n    ^^\n"})";
+  return text +
+         R"(, "stack_trace": "  File \"a.py\", line 1, in g\n    f(x)\n  File \"m.py\", line 5, in f\n    y\n    ^^\n"})";
 }
 auto call(std::string_view name, std::string_view target, std::string_view args) -> std::string {
   return node("call_function", name, target, args, std::string(", \"value\": ").append(tensor));
@@ -40,8 +42,9 @@ auto file(std::string_view calls, std::string_view returned, std::string_view mo
 auto read(std::string_view json) -> Expected<Module<>> { return parse_fx_json(json, "f.json"); }
 
 auto argument_printed(std::string_view argument) -> std::string {
-  const auto module = read(file(call("f", "torch.f", argument), R"({"node": "f"})",
-                                R"(, "subgraphs": {"g": {"nodes": [{"op": "output", "name": "output", "target": "output",
+  const auto module =
+      read(file(call("f", "torch.f", argument), R"({"node": "f"})",
+                R"(, "subgraphs": {"g": {"nodes": [{"op": "output", "name": "output", "target": "output",
                                    "args": [null], "kwargs": {}}]}})"));
   if (!module) return printed(module);
   const std::string line(node_line(module->graph(), NodeId{2}).view());
@@ -55,9 +58,10 @@ auto argument_printed(std::string_view argument) -> std::string {
 }  // namespace
 
 TEST_CASE("a graph: nodes, inputs, values, stack traces") {
-  const auto module = read(file(node("call_method", "add_", "add_", R"({"node": "x"}, 1)") + ", " +
-                                    node("call_function", "s", "operator.setitem", R"({"node": "k"}, 0, 1.5)"),
-                                R"({"tuple": [{"node": "x"}, [null, {"node": "k"}], {"dict": [["a", {"node": "x"}]]}]})"));
+  const auto module =
+      read(file(node("call_method", "add_", "add_", R"({"node": "x"}, 1)") + ", " +
+                    node("call_function", "s", "operator.setitem", R"({"node": "k"}, 0, 1.5)"),
+                R"({"tuple": [{"node": "x"}, [null, {"node": "k"}], {"dict": [["a", {"node": "x"}]]}]})"));
   CHECK(printed(module) ==
         "graph():\n"
         "    %x : [num_users=2] = placeholder[target=L_x_]\n"
@@ -108,7 +112,8 @@ TEST_CASE("every kind of argument") {
 
 TEST_CASE("values of every kind") {
   const auto value_of = [](std::string_view value) {
-    const auto module = read(file(node("call_function", "f", "torch.f", "", std::string(", \"value\": ").append(value)), "null"));
+    const auto module =
+        read(file(node("call_function", "f", "torch.f", "", std::string(", \"value\": ").append(value)), "null"));
     REQUIRE(module.has_value());
     return module->graph().node(NodeId{2});
   };
@@ -119,10 +124,11 @@ TEST_CASE("values of every kind") {
   CHECK(value_of(R"({"symbool": "u0 > 3"})").value_kind == ValueKind::scalar);
   CHECK(value_of("2.5").value_kind == ValueKind::scalar);
   CHECK(value_of("null").value_kind == ValueKind::none);
-  const auto module = read(file(node("call_function", "f", "torch.f", "",
-                                     R"(, "value": [{"dtype": "int64", "shape": ["s0", 2], "stride": [2, 1], "offset": "s1",
+  const auto module =
+      read(file(node("call_function", "f", "torch.f", "",
+                     R"(, "value": [{"dtype": "int64", "shape": ["s0", 2], "stride": [2, 1], "offset": "s1",
                                          "device": "xla:0"}, null, 4])"),
-                                "null"));
+                "null"));
   CHECK(printed(module).find("error") == std::string::npos);
   const Graph& g = module->graph();
   const auto members = g.values(NodeId{2});
@@ -136,8 +142,9 @@ TEST_CASE("values of every kind") {
 }
 
 TEST_CASE("outputs that are new values of inputs come last") {
-  const auto module = read(file("", R"({"tuple": [{"node": "k"}, {"node": "x"}]})",
-                                R"(, "outputs": [{"kind": "buffer_mutation", "input": 1}, {"kind": "user_output", "view_of": 0}])"));
+  const auto module =
+      read(file("", R"({"tuple": [{"node": "k"}, {"node": "x"}]})",
+                R"(, "outputs": [{"kind": "buffer_mutation", "input": 1}, {"kind": "user_output", "view_of": 0}])"));
   CHECK(printed(module).find("return (x, k)") != std::string::npos);
   const Graph& g = module->graph();
   CHECK(g.outputs()[1].kind == OutputKind::buffer_mutation);
@@ -164,11 +171,11 @@ TEST_CASE("declared operators have a schema") {
 TEST_CASE("bookkeeping of with blocks is left out") {
   const std::string enter = node("call_function", "_enter_autocast", "torch.amp.autocast_mode._enter_autocast",
                                  R"("cpu", null, false, null)");
-  const std::string calls = enter + ", " + call("f", "torch.f", R"({"node": "x"})") + ", " +
-                            node("call_function", "_exit", "torch.amp.autocast_mode._exit_autocast",
-                                 R"({"node": "_enter_autocast"})") +
-                            ", " + node("call_function", "g", "torch._C._set_grad_enabled", "false") + ", " +
-                            node("call_function", "l", "torch._C._log_api_usage_once", R"("python.nn_module")");
+  const std::string calls =
+      enter + ", " + call("f", "torch.f", R"({"node": "x"})") + ", " +
+      node("call_function", "_exit", "torch.amp.autocast_mode._exit_autocast", R"({"node": "_enter_autocast"})") +
+      ", " + node("call_function", "g", "torch._C._set_grad_enabled", "false") + ", " +
+      node("call_function", "l", "torch._C._log_api_usage_once", R"("python.nn_module")");
   const auto module = read(file(calls, R"({"node": "f"})"));
   REQUIRE(module.has_value());
   CHECK(module->graph().node_count() == 4);
@@ -179,22 +186,23 @@ TEST_CASE("bookkeeping of with blocks is left out") {
 namespace {
 
 /// A subgraph `g`: f = torch.f(a); returns `returned`.
-auto with_subgraph(std::string_view calls, std::string_view returned_by_program, std::string_view returned) -> std::string {
+auto with_subgraph(std::string_view calls, std::string_view returned_by_program, std::string_view returned)
+    -> std::string {
   return file(calls, returned_by_program,
               R"(, "subgraphs": {"g": {"nodes": [)" + node("placeholder", "a", "a", "") + ", " +
-                  call("f", "torch.f", R"({"node": "a"})") + ", " + node("output", "output", "output", returned) + "]}}");
+                  call("f", "torch.f", R"({"node": "a"})") + ", " + node("output", "output", "output", returned) +
+                  "]}}");
 }
 
 }  // namespace
 
 TEST_CASE("regions and calls of modules are read as part of the program") {
   const auto text = [](const std::string& json) { return printed(read(json)); };
-  const std::string expected =
-      "graph():\n"
-      "    %x : [num_users=1] = placeholder[target=L_x_]\n"
-      "    %k : [num_users=0] = placeholder[target=cache.k]\n"
-      "    %f : [num_users=1] = call_function[target=torch.f](args = (%x,), kwargs = {})\n"
-      "    return (f,)\n";
+  const std::string expected = "graph():\n"
+                               "    %x : [num_users=1] = placeholder[target=L_x_]\n"
+                               "    %k : [num_users=0] = placeholder[target=cache.k]\n"
+                               "    %f : [num_users=1] = call_function[target=torch.f](args = (%x,), kwargs = {})\n"
+                               "    return (f,)\n";
   const std::string module_call = node("call_module", "f", "g", R"({"node": "x"})");
   CHECK(text(with_subgraph(module_call, R"({"node": "f"})", R"({"node": "f"})")) == expected);
   const std::string grad = node("call_function", "w", "torch.ops.higher_order.wrap_with_set_grad_enabled",
@@ -205,8 +213,8 @@ TEST_CASE("regions and calls of modules are read as part of the program") {
   // Handed on as a whole.
   CHECK(text(with_subgraph(grad, R"({"node": "w"})", R"({"tuple": [{"node": "f"}]})")) == expected);
   // Called twice: every copy has names of its own.
-  CHECK(text(with_subgraph(module_call + ", " + with(module_call, "\"f\"", "\"f2\""), R"([{"node": "f"}, {"node": "f2"}])",
-                           R"({"node": "f"})"))
+  CHECK(text(with_subgraph(module_call + ", " + with(module_call, "\"f\"", "\"f2\""),
+                           R"([{"node": "f"}, {"node": "f2"}])", R"({"node": "f"})"))
             .find("return (f, f_1)") != std::string::npos);
   CHECK(mistake(read(with_subgraph(grad + ", " + call("z", "torch.z", R"({"node": "w"})"), "null", tuple))) ==
         "f.json: z (m.py:5): error: the several results of 'w' are used as one value [unsupported]");
@@ -215,12 +223,14 @@ TEST_CASE("regions and calls of modules are read as part of the program") {
 }
 
 TEST_CASE("graphs that double with each level are refused, not unrolled") {
-  std::string graph = R"({"nodes": [{"op": "output", "name": "output", "target": "output", "args": [null], "kwargs": {}}]})";
+  std::string graph =
+      R"({"nodes": [{"op": "output", "name": "output", "target": "output", "args": [null], "kwargs": {}}]})";
   for (int level = 0; level < 60; ++level)
     graph = R"({"nodes": [{"op": "call_module", "name": "a", "target": "g", "args": [], "kwargs": {}},
                           {"op": "call_module", "name": "b", "target": "g", "args": [], "kwargs": {}},
                           {"op": "output", "name": "output", "target": "output", "args": [null], "kwargs": {}}],
-                "subgraphs": {"g": )" + graph + "}}";
+                "subgraphs": {"g": )" +
+            graph + "}}";
   const std::string message = mistake(read(R"({"format": "fxpass.fx", "version": 1, "graph": )" + graph + "}"));
   CHECK(message.find("inlining subgraphs makes the graph too large [unsupported]") != std::string::npos);
 }
@@ -244,7 +254,8 @@ TEST_CASE("one mistake, one diagnostic with its place") {
   check(R"("op": "call_function")", R"("op": "call")", at_f + "a node is of unknown kind 'call'" + bad);
   check(R"("op": "call_function")", R"("op": "placeholder", "input": {"kind": "token"})",
         at_f + "an input is of unknown kind 'token'" + bad);
-  check(R"("storage": 3)", R"("storage": -1)", "f.json: k (m.py:5): error: the storage number -1 is out of range" + bad);
+  check(R"("storage": 3)", R"("storage": -1)",
+        "f.json: k (m.py:5): error: the storage number -1 is out of range" + bad);
   check("7", R"({"node": "f"})", at_f + "node 'f' is used, but none before has this name" + bad);
   check("7", R"({"surprise": "f"})", at_f + "an argument is of unknown kind 'surprise'" + bad);
   check("7", "{}", at_f + "an argument is an empty object" + bad);
@@ -260,7 +271,8 @@ TEST_CASE("one mistake, one diagnostic with its place") {
   check(R"("shape": [4, 3])", R"("shape": [4, -3])", "f.json: x (m.py:5): error: a size is -3" + bad);
   check(R"("shape": [4, 3])", R"("shape": [4, 3.5])", "f.json: x (m.py:5): error: a size should be an integer" + bad);
   check(R"("op": "output")", R"("op": "get_attr")", "f.json: error: the graph has no output node" + bad);
-  check(R"({"op": "output")", R"({"op": "output", "name": "o", "target": "o", "args": [null], "kwargs": {}}, {"op": "output")",
+  check(R"({"op": "output")",
+        R"({"op": "output", "name": "o", "target": "o", "args": [null], "kwargs": {}}, {"op": "output")",
         "f.json: o: error: a node follows the output node" + bad);
   check(R"(]}})", R"(], "outputs": []}})",
         "f.json: output (m.py:5): error: the program returns 1 values, 'outputs' describes 0" + bad);

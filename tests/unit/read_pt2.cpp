@@ -114,18 +114,19 @@ TEST_CASE("tensors without data share nothing") {
 }
 
 TEST_CASE("nested regions disappear") {
-  CHECK(printed(read_pt2(data("regions.pt2"))) ==
-        "graph():\n"
-        "    %x : [num_users=2] = placeholder[target=x]\n"
-        "    %sin : [num_users=2] = call_function[target=torch.ops.aten.sin.default](args = (%x,), kwargs = {})\n"
-        "    %_assert_tensor_metadata_default : [num_users=0] = call_function[target=torch.ops.aten._assert_tensor_metadata.default]"
-        "(args = (%sin,), kwargs = {dtype: torch.float32, device: cpu, layout: torch.strided})\n"
-        "    %to : [num_users=1] = call_function[target=torch.ops.aten.to.dtype](args = (%sin, torch.float32), kwargs = {})\n"
-        "    %mul : [num_users=2] = call_function[target=torch.ops.aten.mul.Tensor](args = (%to, 2), kwargs = {})\n"
-        "    %cos : [num_users=1] = call_function[target=torch.ops.aten.cos.default](args = (%mul,), kwargs = {})\n"
-        "    %add : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = (%mul, %cos), kwargs = {})\n"
-        "    %exp : [num_users=1] = call_function[target=torch.ops.aten.exp.default](args = (%x,), kwargs = {})\n"
-        "    return (add, exp)\n");
+  CHECK(
+      printed(read_pt2(data("regions.pt2"))) ==
+      "graph():\n"
+      "    %x : [num_users=2] = placeholder[target=x]\n"
+      "    %sin : [num_users=2] = call_function[target=torch.ops.aten.sin.default](args = (%x,), kwargs = {})\n"
+      "    %_assert_tensor_metadata_default : [num_users=0] = call_function[target=torch.ops.aten._assert_tensor_metadata.default]"
+      "(args = (%sin,), kwargs = {dtype: torch.float32, device: cpu, layout: torch.strided})\n"
+      "    %to : [num_users=1] = call_function[target=torch.ops.aten.to.dtype](args = (%sin, torch.float32), kwargs = {})\n"
+      "    %mul : [num_users=2] = call_function[target=torch.ops.aten.mul.Tensor](args = (%to, 2), kwargs = {})\n"
+      "    %cos : [num_users=1] = call_function[target=torch.ops.aten.cos.default](args = (%mul,), kwargs = {})\n"
+      "    %add : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = (%mul, %cos), kwargs = {})\n"
+      "    %exp : [num_users=1] = call_function[target=torch.ops.aten.exp.default](args = (%x,), kwargs = {})\n"
+      "    return (add, exp)\n");
   const std::string message = mistake_in(data("enabled_autocast.pt2"));
   CHECK(message.starts_with(":models/model.json: matmul"));
   CHECK(message.ends_with("[unsupported]"));
@@ -185,11 +186,13 @@ TEST_CASE("archives that hold no program") {
     write_archive(file.path(), members);
     return mistake_in(file.path());
   };
-  CHECK(in_archive({{"readme", "text"}}) ==
-        ": error: the archive holds no exported program: neither models/model.json nor serialized_exported_program.json "
-        "[file-malformed]");
-  CHECK(in_archive({{"m/data.pkl", "x"}, {"m/version", "3"}}) ==
-        ": error: the archive holds pickled objects or TorchScript: save the program with torch.export.save [file-malformed]");
+  CHECK(
+      in_archive({{"readme", "text"}}) ==
+      ": error: the archive holds no exported program: neither models/model.json nor serialized_exported_program.json "
+      "[file-malformed]");
+  CHECK(
+      in_archive({{"m/data.pkl", "x"}, {"m/version", "3"}}) ==
+      ": error: the archive holds pickled objects or TorchScript: save the program with torch.export.save [file-malformed]");
   CHECK(in_archive({{"m/models/a.json", "{}"}, {"m/models/b.json", "{}"}}) ==
         ": error: the archive holds several programs and none is called 'model': a b [file-malformed]");
   CHECK(in_archive({{"m/models/model.json", "{}"}}) ==
@@ -221,7 +224,9 @@ TEST_CASE("files of other kinds") {
     return mistake_in(file.path());
   };
   CHECK(of_text("") == ": error: the file is empty [file-unreadable]");
-  CHECK(of_text("\x7f" "ELF").starts_with(": error: the file is no program that fxpass reads: those are .pt2 archives"));
+  CHECK(of_text("\x7f"
+                "ELF")
+            .starts_with(": error: the file is no program that fxpass reads: those are .pt2 archives"));
   CHECK(of_text("  \n ").starts_with(": error: the file is no program that fxpass reads"));
   CHECK(of_text("graph():\n    %x : [num_users=0] = placeholder[target=x]\n") ==
         ": error: printed FX graphs and FX code are not supported yet [unsupported]");

@@ -36,8 +36,8 @@ TEST_CASE("what has no infix form stays a call") {
 }
 
 TEST_CASE("text of another form is kept") {
-  for (const char* text : {"2*s0 + 1", "s0", "", "Add(", "Add(Integer(1)", "Add(Integer(1),Integer(2))", "Symbol('s0", "f())",
-                           "Add()x", "((", ")"})
+  for (const char* text : {"2*s0 + 1", "s0", "", "Add(", "Add(Integer(1)", "Add(Integer(1),Integer(2))", "Symbol('s0",
+                           "f())", "Add()x", "((", ")"})
     CHECK(infix_from_srepr(text) == text);
   std::string deep;
   for (int i = 0; i < 100'000; ++i) deep += "Abs(";

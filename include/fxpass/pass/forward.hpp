@@ -169,9 +169,9 @@ class SweepRunner {
     for (std::uint32_t i = 0; i < old_count && running_ > 0; ++i) {
       const Node& node = nodes[i];
       const Operator& op = operators[node.op.index];
-      if (!(P::wants(node, op) || ...) && !uses_replaced(NodeId{i})) continue;
+      if (!(P::wants(node, op) || ...) && !(has_replaced_ && uses_replaced(NodeId{i}))) continue;
+      place_ = NodeId{i};
       here_.clear();
-      here_.push_back(NodeId{i});
       (turn<I>(passes, static_cast<SweepState<I, sweep_state<P>>&>(states).value), ...);
       // A visit may have made the tables grow.
       nodes = graph.nodes().data();
@@ -184,21 +184,33 @@ class SweepRunner {
 
   template <std::size_t I, class Pass, class State>
   constexpr void turn(const Pass& pass, State& state) {
-    Graph& graph = *sweep_.graph_;
     if (I >= running_) return;
+    if (here_.empty()) {
+      take<I>(pass, state, place_, here_);
+      return;
+    }
     behind_.clear();
     for (std::uint32_t k = 0; k < here_.size(); ++k) {
-      const NodeId id = here_[k];
-      if (sweep_.editor_ && sweep_.editor_->is_erased(id)) continue;
-      if (Pass::wants(graph.node(id), graph.op(id))) {
-        const std::uint32_t before = graph.node_count();
-        if (!visit<I>(pass, state, id)) return;
-        for (std::uint32_t n = before; n < graph.node_count(); ++n) behind_.push_back(NodeId{n});
-      }
-      behind_.push_back(id);
-      if (!replaced_[I].empty()) replace_operands(graph.mutable_arguments(id), replaced_[I]);
+      if (!take<I>(pass, state, here_[k], behind_)) return;
+      if (behind_.empty() || behind_.back() != here_[k]) behind_.push_back(here_[k]);
     }
     std::swap(here_, behind_);
+  }
+  /// Pass `I` at one node. Appends to `behind` what it inserted, and then the node, if it inserted anything. False if it
+  /// failed.
+  template <std::size_t I, class Pass, class State>
+  constexpr auto take(const Pass& pass, State& state, NodeId id, Pool<NodeId>& behind) -> bool {
+    Graph& graph = *sweep_.graph_;
+    if (sweep_.editor_ && sweep_.editor_->is_erased(id)) return true;
+    if (Pass::wants(graph.node(id), graph.op(id))) {
+      const std::uint32_t before = graph.node_count();
+      if (!visit<I>(pass, state, id)) return false;
+      const std::uint32_t after = graph.node_count();
+      for (std::uint32_t n = before; n < after; ++n) behind.push_back(NodeId{n});
+      if (after != before) behind.push_back(id);
+    }
+    if (!replaced_[I].empty()) replace_operands(graph.mutable_arguments(id), replaced_[I]);
+    return true;
   }
   template <std::size_t I, class Pass, class State>
   constexpr auto visit(const Pass& pass, State& state, NodeId id) -> bool {
@@ -212,6 +224,7 @@ class SweepRunner {
       return false;
     }
     sweep_.take_replacements();
+    has_replaced_ = has_replaced_ || !replaced_[I].empty();
     return true;
   }
   template <std::size_t I, class Pass, class State>
@@ -247,7 +260,9 @@ class SweepRunner {
 
   Sweep sweep_;
   std::array<Replacements, count> replaced_;  ///< by pass: it does not see its own before the next traversal
-  Pool<NodeId> here_;    ///< the nodes at this place, as the pass whose turn it is sees them
+  bool has_replaced_ = false;                 ///< any of them
+  NodeId place_;         ///< the node of the graph as it was
+  Pool<NodeId> here_;    ///< the nodes at this place, as the pass whose turn it is sees them; empty: that one alone
   Pool<NodeId> behind_;  ///< as the next one will
   std::size_t running_ = count;  ///< the passes before this one have not failed
   SweepOutcome outcome_;

@@ -6,6 +6,7 @@
 #include <fxpass/passes/facts.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 /// @file
@@ -27,9 +28,13 @@ struct DeviceRewriterPass {
   struct State {
     Context* context;
     std::int64_t rewrite_count = 0;
+    std::optional<Argument> device;  ///< the target as a device of the graph, once it has been used
+    std::optional<Argument> string;  ///< and as a text
   };
 
-  constexpr auto begin(Graph&, Artifacts<DeviceRewriterPass>&, Context& context) const -> State { return {&context}; }
+  constexpr auto begin(Graph&, Artifacts<DeviceRewriterPass>&, Context& context) const -> State {
+    return {&context, 0, {}, {}};
+  }
   [[nodiscard]] static constexpr auto wants(const Node& node, const Operator& op) -> bool {
     return op.takes_device && node.arguments.count != 0 && node.kind != NodeKind::output &&
            node.kind != NodeKind::placeholder;
@@ -45,7 +50,7 @@ struct DeviceRewriterPass {
       const bool is_device = a.is_keyword() ? graph.text(a.keyword()) == "device" : position == i;
       if (!is_device) continue;
       ++state.rewrite_count;
-      graph.mutable_arguments(id)[i] = rewritten(graph, a).with_keyword(a.keyword());
+      graph.mutable_arguments(id)[i] = rewritten(state, graph, a).with_keyword(a.keyword());
     }
     return {};
   }
@@ -66,14 +71,16 @@ struct DeviceRewriterPass {
     }
     return std::nullopt;
   }
-  [[nodiscard]] constexpr auto rewritten(Graph& graph, const Argument& a) const -> Argument {
+  [[nodiscard]] constexpr auto rewritten(State& state, Graph& graph, const Argument& a) const -> Argument {
     if (a.is(ArgumentKind::device)) {
       const std::string_view old = graph.device(a.device());
       if (old.substr(0, old.find(':')) == target) return a;
-      return {graph.add_device(text_of(target, ":0"))};
+      if (!state.device) state.device = Argument(graph.add_device(text_of(target, ":0")));
+      return *state.device;
     }
     if (a.is(ArgumentKind::string) && graph.text(a.text()) == target) return a;
-    return Argument::string(graph.add_text(target));
+    if (!state.string) state.string = Argument::string(graph.add_text(target));
+    return *state.string;
   }
 };
 

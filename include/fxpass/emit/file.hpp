@@ -33,11 +33,11 @@ class StagedFile {
  public:
   explicit StagedFile(std::string_view path) : path_(path), target_(path) {
     std::error_code none;
-    // The file behind a symbolic link is replaced, not the link; what is no file, such as /dev/stdout, is written as it
-    // is.
-    if (std::filesystem::is_symlink(target_, none)) target_ = std::filesystem::weakly_canonical(target_, none).string();
+    // What is no file, such as /dev/stdout, is written as it is; of a symbolic link the file behind it is replaced.
     const auto status = std::filesystem::status(target_, none);
     is_direct_ = std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
+    if (!is_direct_ && std::filesystem::is_symlink(target_, none))
+      target_ = std::filesystem::weakly_canonical(target_, none).string();
     staged_ = is_direct_ ? target_ : target_ + ".partial";
   }
   StagedFile(const StagedFile&) = delete;

@@ -5,8 +5,10 @@
 #include <fxpass/pass/type_list.hpp>
 #include <fxpass/support/expected.hpp>
 
+#include <array>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 /// @file
@@ -48,13 +50,14 @@ struct CanonicalOrder {
   static constexpr auto chosen = [] {
     Choice<sizeof...(F)> choice;
     const std::array<std::string_view, sizeof...(F)> texts{type_text<F>()...};
+    const std::array<std::uint64_t, sizeof...(F)> ids{type_id<F>...};
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      std::size_t at = 0;
-      while (at < choice.count && texts[choice.index[at]] < texts[i]) ++at;
-      if (at < choice.count && texts[choice.index[at]] == texts[i]) continue;
-      for (std::size_t k = choice.count; k > at; --k) choice.index[k] = choice.index[k - 1];
+      bool is_known = false;
+      for (std::size_t k = 0; k < choice.count; ++k) is_known = is_known || ids[choice.index[k]] == ids[i];
+      if (is_known) continue;
+      std::size_t at = choice.count++;
+      for (; at > 0 && texts[i] < texts[choice.index[at - 1]]; --at) choice.index[at] = choice.index[at - 1];
       choice.index[at] = i;
-      ++choice.count;
     }
     return choice;
   }();

@@ -217,11 +217,14 @@ class PipelineRunner {
       status = run_alone<First>();
     }
     if (!status) return status;
+    return recheck(last, PassAt<last>::name);
+  }
+  /// Checks what pass `pass` may have made untrue.
+  constexpr auto recheck(std::size_t pass, std::string_view name) const -> Status {
     Diagnostics violations;
     for (const FactInfo& fact : fact_infos<typename Plan::Universe>)
-      if (Plan::is_rechecked(last, fact))
-        check_fact(fact, graph_, violations, "the pass does not keep");
-    if (!violations.empty()) return in_pass(PassAt<last>::name, std::move(violations));
+      if (Plan::is_rechecked(pass, fact)) check_fact(fact, graph_, violations, "the pass does not keep");
+    if (!violations.empty()) return in_pass(name, std::move(violations));
     return {};
   }
 
@@ -236,7 +239,7 @@ class PipelineRunner {
       constexpr std::array<std::string_view, sizeof...(K)> names{PassAt<First + K>::name...};
       return in_pass(names[outcome.failed], std::move(outcome.errors));
     }
-    if (outcome.moved) renumber<First + sizeof...(K)>(*outcome.moved, typename Plan::Universe());
+    if (outcome.moved) renumber(*outcome.moved, First + sizeof...(K), typename Plan::Universe());
     context_of_last_ = std::move(contexts.back());
     return {};
   }
@@ -261,7 +264,7 @@ class PipelineRunner {
     }
     pass_on_warnings(context);
     if (!status) return in_pass(Pass::name, std::move(status.error()));
-    for (const Renumbering& moved : context.moves()) renumber<I + 1>(moved, typename Plan::Universe());
+    for (const Renumbering& moved : context.moves()) renumber(moved, I + 1, typename Plan::Universe());
     context_of_last_ = std::move(context);
     return {};
   }
@@ -276,11 +279,11 @@ class PipelineRunner {
     if constexpr (FactWithArtifact<E> && !(std::same_as<E, N> || ...))
       static_cast<ArtifactSlot<E>&>(slots_).value = typename E::artifact();
   }
-  /// Artifacts that are of use behind pass `Behind - 1` and name nodes follow them to their places.
-  template <std::size_t Behind, class... F>
-  constexpr void renumber(const Renumbering& moved, facts<F...>) {
+  /// Artifacts that name nodes, and are of use before pass `next`, follow the nodes to their places.
+  template <class... F>
+  constexpr void renumber(const Renumbering& moved, [[maybe_unused]] std::size_t next, facts<F...>) {
     std::size_t u = 0;
-    (renumber_artifact<F>(moved, Plan::facts_before[Behind].holds[u++]), ...);
+    (renumber_artifact<F>(moved, Plan::facts_before[next].holds[u++]), ...);
   }
   template <class F>
   constexpr void renumber_artifact(const Renumbering& moved, bool holds) {

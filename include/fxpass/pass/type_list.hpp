@@ -19,10 +19,15 @@ namespace fxpass::detail {
 template <class... T>
 struct types {};
 
-/// Names `T`; two types have the same text only if they are the same type.
+template <class T>
+[[nodiscard]] consteval auto function_text() -> std::string_view {
+  return __PRETTY_FUNCTION__;
+}
+/// Names `T`; two types have the same text only if they are the same type. What stands before the name in the text of a
+/// function is the same for all types, and not worth hashing and comparing.
 template <class T>
 [[nodiscard]] consteval auto type_text() -> std::string_view {
-  return __PRETTY_FUNCTION__;
+  return function_text<T>().substr(function_text<void>().find("void"));
 }
 
 /// A number for a type. It is a hash of the type's name, since the address of a tag per type is no constant expression

@@ -126,7 +126,7 @@ group("conversion", lambda: {"x": normal(3, 4) * 5, "i": whole(3, 4, low=-300, h
 group("views", lambda: {"x": normal(2, 3, 4)}, view=lambda x: x.view(6, 4), minus_one=lambda x: x.view(2, -1), reshape=lambda x: x.reshape(4, 6),
       flatten=lambda x: x.flatten(), flatten_from=lambda x: x.flatten(1), unflatten=lambda x: x.unflatten(2, (2, 2)), permute=lambda x: x.permute(2, 0, 1),
       permute_negative=lambda x: x.permute(-1, 0, -2), transpose=lambda x: x.transpose(0, -1), swapaxes=lambda x: x.swapaxes(0, 1),
-      mT=lambda x: x.mT, t=lambda x: x[0].t(), movedim=lambda x: x.movedim(0, -1), unsqueeze=lambda x: x.unsqueeze(-1), squeeze=lambda x: x.unsqueeze(1).squeeze(1),
+      mT=lambda x: x.mT.clone(), t=lambda x: x[0].t(), movedim=lambda x: x.movedim(0, -1), unsqueeze=lambda x: x.unsqueeze(-1), squeeze=lambda x: x.unsqueeze(1).squeeze(1),
       squeeze_all=lambda x: x[:, :1].squeeze(), squeeze_dims=lambda x: x[None, :, :1].squeeze((0, 2)), squeeze_none=lambda x: x.squeeze(0),
       expand=lambda x: x[:, :1].expand(2, 5, 4), expand_new=lambda x: x.expand(3, 2, 3, 4), expand_minus=lambda x: x[:, :1].expand(-1, 3, -1),
       expand_as=lambda x: x[:1].expand_as(x), broadcast_to=lambda x: x[0].broadcast_to(2, 3, 4), detach=lambda x: x.detach(), view_as=lambda x: x.view_as(x),

@@ -186,7 +186,8 @@ struct lowerings {
 template <class... Lists>
 using joined_lowerings = detail::join<lowerings, Lists...>;
 
-// Words for what the compiler says, beside those of pass/verdict.hpp. -------------------------------------------------
+// Words for what the compiler says, beside those of pass/verdict.hpp. ---------------------------------------------------
+namespace verdict {
 template <class L>
 struct lowering;
 template <class L>
@@ -197,9 +198,11 @@ template <class... Words>
 struct duplicate_lowering {
   static constexpr bool ok = false;
 };
+}  // namespace verdict
 template <class... Words>
-struct check_verdict<duplicate_lowering<Words...>> {
-  static_assert(duplicate_lowering<Words...>::ok, "fxpass: two lowerings for one operator: 'override_with' replaces one");
+struct check_verdict<verdict::duplicate_lowering<Words...>> {
+  static_assert(verdict::duplicate_lowering<Words...>::ok,
+                "fxpass: two lowerings for one operator: 'override_with' replaces one");
 };
 
 namespace detail {
@@ -211,8 +214,8 @@ template <class List>
 struct LoweringVerdict<List, true> {
   using First = typename Unwrapped<at<List::clash.first, List>>::type;
   using Second = typename Unwrapped<at<List::clash.second, List>>::type;
-  using type =
-      duplicate_lowering<lowering<Second>, lowers_the_operator_of<First>, verdict::to_mend<override_with<lowerings<Second>>>>;
+  using type = verdict::duplicate_lowering<verdict::lowering<Second>, verdict::lowers_the_operator_of<First>,
+                                           verdict::to_mend<verdict::override_with<lowerings<Second>>>>;
 };
 }  // namespace detail
 

@@ -17,8 +17,8 @@ int main() {
   constexpr auto pipeline =
       fxpass::get_default_pass_manager().insert_before<fxpass::InPlaceToOutOfPlacePass>(CountDropout{});
 
-  const auto written = fxpass::read_pt2("decode.pt2")                    // Module<>
-                           .and_then(pipeline)                           // Module<OutOfPlace, OnTargetDevice, ...>
+  const auto written = fxpass::read_pt2("decode.pt2")                      // Module<>
+                           .and_then(pipeline)                             // Module<OutOfPlace, OnTargetDevice, ...>
                            .and_then(fxpass::lower(fxpass::neuron::trn2))  // LoweredModule
                            .and_then([](const fxpass::LoweredModule& lowered) {
                              return fxpass::write_file("decode.pb", fxpass::emit<fxpass::HloProto>(lowered));

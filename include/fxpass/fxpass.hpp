@@ -7,6 +7,7 @@
 
 // What the compiler has to be, and which fxpass this is.
 #include <fxpass/config.hpp>
+#include <fxpass/fwd.hpp>
 #include <fxpass/version.hpp>
 
 // The vocabulary: element types, errors as values.
@@ -23,6 +24,9 @@
 #include <fxpass/graph/users.hpp>
 #include <fxpass/graph/verify.hpp>
 
+// What the compiler says of passes in a wrong order. Before the rest, so that errors show a short chain of includes.
+#include <fxpass/pass/verdict.hpp>
+
 // Passes over graphs: what is known of a module, what a pass needs and establishes, and pipelines of them.
 #include <fxpass/pass/contract.hpp>
 #include <fxpass/pass/fact.hpp>
@@ -33,6 +37,8 @@
 #include <fxpass/pass/pass.hpp>
 #include <fxpass/pass/pipeline.hpp>
 #include <fxpass/pass/process_groups.hpp>
+#include <fxpass/pass/timer.hpp>
+#include <fxpass/pass/verify_each.hpp>
 
 // The library's own passes, and the order in which they run by default.
 #include <fxpass/passes/default_pipeline.hpp>
@@ -51,3 +57,4 @@
 #include <fxpass/emit/fx_text.hpp>
 #include <fxpass/emit/hlo_proto.hpp>
 #include <fxpass/emit/hlo_text.hpp>
+#include <fxpass/emit/pass_dumper.hpp>

@@ -25,6 +25,124 @@
 #endif
 #endif
 
+// ---- fxpass/fwd.hpp
+#include <cstddef>
+#include <cstdint>
+
+/// @file
+/// The names of fxpass, declared: for headers that speak of graphs, modules and passes without a look inside. What the
+/// names are is said where they are defined; the folders follow the data flow.
+
+namespace fxpass {
+
+// support/
+class Text;
+enum class DiagnosticCode : std::uint8_t;
+struct SourcePlace;
+struct Diagnostic;
+class Diagnostics;
+template <class T>
+class Expected;
+using Status = Expected<void>;
+enum class DType : std::uint8_t;
+struct Range;
+template <class T>
+class Pool;
+
+// graph/
+struct NodeId;
+struct TextId;
+struct DeviceId;
+class SymInt;
+class Argument;
+enum class ArgumentKind : std::uint8_t;
+enum class NodeKind : std::uint8_t;
+enum class ValueKind : std::uint8_t;
+struct Node;
+struct Operator;
+struct TensorMeta;
+enum class InputKind : std::uint8_t;
+struct InputSpec;
+enum class OutputKind : std::uint8_t;
+struct OutputSpec;
+struct Partition;
+class Graph;
+struct ValueSpec;
+class GraphBuilder;
+class Call;
+class Renumbering;
+class Editor;
+class Users;
+
+// pass/: `Module<A, B>` sorts its facts and cannot be declared; it is a `ModuleOf<...>`.
+template <class... F>
+struct facts;
+struct everything;
+struct nothing;
+template <class... F>
+struct everything_but;
+struct FactInfo;
+struct Contract;
+template <class... F>
+class ModuleOf;
+template <class P>
+class Artifacts;
+struct Statistic;
+class Context;
+class Sweep;
+struct PassReport;
+struct VerifyEach;
+template <class... P>
+class Pipeline;
+using FXPassManager = Pipeline<>;
+struct Rejected;
+struct KernelEntry;
+class KernelRegistry;
+class ProcessGroups;
+
+// passes/
+struct OnTargetDevice;
+struct AliasesAnalysed;
+struct MutationsSurfaced;
+struct OutOfPlace;
+struct KernelsConfigured;
+struct ReplicaGroupsResolved;
+struct DeviceRewriterPass;
+struct AliasingOutputRewritePass;
+struct InPlaceToOutOfPlacePass;
+struct NkiKernelWriteBackendConfigPass;
+struct CollectiveReplicaGroupsPass;
+struct PassOptions;
+
+// hlo/
+namespace hlo {
+struct Shape;
+enum class Opcode : std::uint8_t;
+struct Instruction;
+struct Computation;
+struct Module;
+class Builder;
+}  // namespace hlo
+
+// lower/, neuron/
+struct Signature;
+struct LoweredModule;
+struct CompileOptions;
+struct XlaTarget;
+namespace neuron {
+struct Target;
+}  // namespace neuron
+
+// emit/
+struct HloText;
+struct HloProto;
+struct FxText;
+struct FxPython;
+struct OutputFile;
+class PassDumper;
+
+}  // namespace fxpass
+
 // ---- fxpass/version.hpp
 // The one place of the version: CMake reads these three lines.
 #define FXPASS_VERSION_MAJOR 0
@@ -36,7 +154,6 @@
 
 // ---- fxpass/support/pool.hpp
 
-#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <span>
@@ -165,7 +282,9 @@ class Pool {
 
  private:
   [[nodiscard]] static constexpr auto enough(std::uint32_t count, std::uint32_t capacity) -> std::uint32_t {
-    const std::uint32_t doubled = capacity < 4 ? 8 : capacity * 2;
+    // The first block is a cache line: short texts and lists are made often, and mostly stay short.
+    constexpr std::uint32_t first = sizeof(T) <= 8 ? 64 / sizeof(T) : 8;
+    const std::uint32_t doubled = capacity < first ? first : capacity * 2;
     return doubled < count ? count : doubled;
   }
   static constexpr void copy(const T* from, T* to, std::uint32_t count) {
@@ -3156,6 +3275,12 @@ enum class ViewRule : std::uint8_t {
   transpose,
   permute,
   matrix_transpose,  ///< t
+  reverse_dimensions,   ///< T
+  swap_last_dimensions, ///< mT, mH
+  move_dimensions,      ///< movedim
+  diagonal,
+  split,        ///< a list of slices: split, chunk, ...
+  unbind,       ///< a list of selections
   unsqueeze,
   squeeze,
   expand,
@@ -3172,19 +3297,29 @@ struct ViewOperator {
 };
 
 inline constexpr ViewOperator view_operators[] = {
+    {"aten.adjoint", ViewRule::swap_last_dimensions},
     {"aten.alias", ViewRule::identity},
+    {"aten.broadcast_to", ViewRule::expand},
+    {"aten.chunk", ViewRule::split},
     {"aten.contiguous", ViewRule::maybe_contiguous},
     {"aten.detach", ViewRule::identity},
     {"aten.detach_", ViewRule::identity},
+    {"aten.diagonal", ViewRule::diagonal},
     {"aten.dropout", ViewRule::maybe_dropout},
     {"aten.expand", ViewRule::expand},
     {"aten.expand_as", ViewRule::expand},
     {"aten.feature_dropout", ViewRule::maybe_dropout},
     {"aten.flatten", ViewRule::flatten},
     {"aten.lift_fresh", ViewRule::identity},
+    {"aten.mT", ViewRule::swap_last_dimensions},
+    {"aten.matrix_H", ViewRule::swap_last_dimensions},
+    {"aten.moveaxis", ViewRule::move_dimensions},
+    {"aten.movedim", ViewRule::move_dimensions},
     {"aten.narrow", ViewRule::narrow},
+    {"aten.numpy_T", ViewRule::reverse_dimensions},
     {"aten.permute", ViewRule::permute},
     {"aten.positive", ViewRule::identity},
+    {"aten.ravel", ViewRule::flatten},
     {"aten.requires_grad_", ViewRule::identity},
     {"aten.reshape", ViewRule::maybe_reshape},
     {"aten.reshape_as", ViewRule::maybe_reshape},
@@ -3192,12 +3327,17 @@ inline constexpr ViewOperator view_operators[] = {
     {"aten.resolve_neg", ViewRule::identity},
     {"aten.select", ViewRule::select},
     {"aten.slice", ViewRule::slice},
+    {"aten.split", ViewRule::split},
+    {"aten.split_with_sizes", ViewRule::split},
     {"aten.squeeze", ViewRule::squeeze},
     {"aten.swapaxes", ViewRule::transpose},
     {"aten.swapdims", ViewRule::transpose},
     {"aten.t", ViewRule::matrix_transpose},
+    {"aten.tensor_split", ViewRule::split},
     {"aten.to", ViewRule::maybe_cast},
     {"aten.transpose", ViewRule::transpose},
+    {"aten.unbind", ViewRule::unbind},
+    {"aten.unflatten", ViewRule::reshape},
     {"aten.unsqueeze", ViewRule::unsqueeze},
     {"aten.view", ViewRule::reshape},
     {"aten.view_as", ViewRule::reshape},
@@ -3781,6 +3921,15 @@ inline constexpr PythonSpelling python_methods[] = {
     {"byte", "aten.to", "Tensor self, *, MemoryFormat? memory_format=None", DType::u8},
 };
 
+/// Attributes of tensors that are operators: `getattr(x, "T")`.
+struct PythonAttribute {
+  std::string_view attribute;
+  std::string_view base;
+};
+inline constexpr PythonAttribute python_attributes[] = {
+    {"T", "aten.numpy_T"}, {"mT", "aten.mT"}, {"H", "aten.matrix_H"}, {"mH", "aten.adjoint"},
+};
+
 /// Keywords that Python's functions give to parameters ATen names otherwise.
 struct KeywordAlias {
   std::string_view python;
@@ -3811,6 +3960,13 @@ struct Operation {
   for (const PythonSpelling& s : python_functions)
     if (s.spelling == target) return {s.base, "", s.parameters, s.dtype};
   if (target.starts_with("operator.")) return {target, "", ""};
+  return {};
+}
+
+/// What `getattr(x, attribute)` computes; an empty base for what is no operator.
+[[nodiscard]] constexpr auto operation_of_attribute(std::string_view attribute) -> Operation {
+  for (const PythonAttribute& a : python_attributes)
+    if (a.attribute == attribute) return {a.base, "", "Tensor self, str name"};
   return {};
 }
 
@@ -4019,7 +4175,9 @@ class ArgumentMatcher {
       operation.base = base_text;
     }
   } else {
-    operation = ops::operation_of_function(target);
+    const bool is_attribute = target.ends_with("getattr") && arguments.size() == 2 && arguments[1].is(ArgumentKind::string);
+    operation = is_attribute ? ops::operation_of_attribute(graph.text(arguments[1].text()))
+                             : ops::operation_of_function(target);
     if (operation.base.empty()) {
       if (!ops::is_torch_function(target)) {
         result.known_to_write = ops::name_says_write(target);
@@ -4058,10 +4216,25 @@ class ArgumentMatcher {
 namespace fxpass {
 
 namespace detail {
-[[nodiscard]] constexpr auto hash(std::string_view text) -> std::uint64_t {  // FNV-1a
-  std::uint64_t h = 14695981039346656037ULL;
-  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  return h;
+[[nodiscard]] constexpr auto byte(char c, std::uint32_t place) -> std::uint64_t {
+  return std::uint64_t{static_cast<unsigned char>(c)} << (8 * place);
+}
+/// Eight characters a step, of which compilers make one load: names are hashed over and over.
+[[nodiscard]] constexpr auto hash(std::string_view text) -> std::uint64_t {
+  constexpr std::uint64_t factor = 0x9e3779b97f4a7c15ULL;  // odd, its bits without pattern: 2^64 / golden ratio
+  std::uint64_t h = text.size();
+  while (text.size() >= 8) {
+    const char* const c = text.data();
+    h ^= byte(c[0], 0) | byte(c[1], 1) | byte(c[2], 2) | byte(c[3], 3) | byte(c[4], 4) | byte(c[5], 5) |
+         byte(c[6], 6) | byte(c[7], 7);
+    h *= factor;
+    h ^= h >> 32U;
+    text.remove_prefix(8);
+  }
+  std::uint64_t rest = 0;
+  for (const char c : text) rest = rest << 8U | static_cast<unsigned char>(c);
+  h = (h ^ rest) * factor;
+  return h ^ h >> 32U;
 }
 
 /// An open-addressing table of 32-bit ids, keyed by whatever the caller hashes and compares.
@@ -4174,20 +4347,19 @@ class NameTable {
   }
 
   /// A node has this name.
-  constexpr void add(const Graph& graph, Name n) { taken_.insert(hash(graph, n), names_.push_back(n)); }
+  constexpr void add(const Graph& graph, Name n) { add(n, detail::hash(graph.text(n.base))); }
 
   /// `name` itself if it is free, else the first of `name_1`, `name_2`, ... that is; taken from now on.
   constexpr auto unique(Graph& graph, TextInterner& texts, std::string_view name) -> Name {
     Name n = split(graph, texts, name);
-    if (!is_taken(graph, n)) {
-      add(graph, n);
-      return n;
+    const std::uint64_t base = detail::hash(graph.text(n.base));
+    if (is_taken(graph, n, base)) {
+      const std::uint32_t counter = counter_of(graph, n.base, base);
+      do {
+        n.ordinal = ++counters_[counter].last;
+      } while (is_taken(graph, n, base));
     }
-    const std::uint32_t counter = counter_of(graph, n.base);
-    do {
-      n.ordinal = ++counters_[counter].last;
-    } while (is_taken(graph, n));
-    add(graph, n);
+    add(n, base);
     return n;
   }
 
@@ -4209,21 +4381,26 @@ class NameTable {
     for (const char c : name.substr(name.size() - digits)) ordinal = ordinal * 10 + static_cast<std::uint32_t>(c - '0');
     return {texts.intern(graph, name.substr(0, name.size() - digits - 1)), ordinal + 1};
   }
-  static constexpr auto hash(const Graph& graph, Name n) -> std::uint64_t {
-    return (detail::hash(graph.text(n.base)) ^ n.ordinal) * 1099511628211ULL;
+  // `base` below is the hash of the name's base.
+  static constexpr auto hash(Name n, std::uint64_t base) -> std::uint64_t {
+    const std::uint64_t h = (base ^ n.ordinal) * 1099511628211ULL;
+    return h ^ h >> 32U;
   }
-  [[nodiscard]] constexpr auto is_taken(const Graph& graph, Name n) const -> bool {
-    return taken_.find(hash(graph, n), [&](std::uint32_t id) {
-      return names_[id].ordinal == n.ordinal && graph.text(names_[id].base) == graph.text(n.base);
+  constexpr void add(Name n, std::uint64_t base) { taken_.insert(hash(n, base), names_.push_back(n)); }
+  [[nodiscard]] static constexpr auto same_text(const Graph& graph, TextId a, TextId b) -> bool {
+    return a == b || graph.text(a) == graph.text(b);
+  }
+  [[nodiscard]] constexpr auto is_taken(const Graph& graph, Name n, std::uint64_t base) const -> bool {
+    return taken_.find(hash(n, base), [&](std::uint32_t id) {
+      return names_[id].ordinal == n.ordinal && same_text(graph, names_[id].base, n.base);
     }) != detail::IdTable::absent;
   }
-  constexpr auto counter_of(const Graph& graph, TextId base) -> std::uint32_t {
-    const std::uint64_t h = detail::hash(graph.text(base));
-    const std::uint32_t found = counter_table_.find(
-        h, [&](std::uint32_t id) { return graph.text(counters_[id].base) == graph.text(base); });
+  constexpr auto counter_of(const Graph& graph, TextId text, std::uint64_t base) -> std::uint32_t {
+    const std::uint32_t found =
+        counter_table_.find(base, [&](std::uint32_t id) { return same_text(graph, counters_[id].base, text); });
     if (found != detail::IdTable::absent) return found;
-    const std::uint32_t id = counters_.push_back({base, 1});
-    counter_table_.insert(h, id);
+    const std::uint32_t id = counters_.push_back({text, 1});
+    counter_table_.insert(base, id);
     return id;
   }
 
@@ -4247,10 +4424,29 @@ class OperatorInterner {
 
   /// The record of the operator that `target(arguments)` means.
   constexpr auto intern(Graph& graph, NodeKind kind, TextId target, std::span<const Argument> arguments) -> OpId {
-    const std::string_view spelling = graph.text(target);
-    const std::uint64_t h = hash(kind, spelling);
     // A full name of an overload means the same whatever the arguments are; a packet, `torch.ops.aten.add`, does not.
-    if (spelling.starts_with("torch.ops.") && !ops::operation_of_function(spelling).overload.empty()) {
+    const bool is_known = kind == NodeKind::call_function && target.index < of_overload_.size();
+    if (is_known && of_overload_[target.index] != OpId{}) return of_overload_[target.index];
+    const std::string_view spelling = graph.text(target);
+    const bool is_overload = kind == NodeKind::call_function && spelling.starts_with("torch.ops.") &&
+                             !ops::operation_of_function(spelling).overload.empty();
+    const OpId id = find_or_add(graph, kind, target, spelling, arguments, is_overload);
+    if (is_overload) {
+      if (of_overload_.size() <= target.index) of_overload_.resize(target.index + 1);
+      of_overload_[target.index] = id;
+    }
+    return id;
+  }
+
+ private:
+  struct Declared {
+    TextId target;
+    TextId schema;
+  };
+  constexpr auto find_or_add(Graph& graph, NodeKind kind, TextId target, std::string_view spelling,
+                             std::span<const Argument> arguments, bool is_overload) -> OpId {
+    const std::uint64_t h = hash(kind, spelling);
+    if (is_overload) {
       const std::uint32_t known = find(graph, h, kind, spelling, nullptr);
       if (known != detail::IdTable::absent) return {known};
     }
@@ -4282,11 +4478,6 @@ class OperatorInterner {
     return id;
   }
 
- private:
-  struct Declared {
-    TextId target;
-    TextId schema;
-  };
   static constexpr auto hash(NodeKind kind, std::string_view spelling) -> std::uint64_t {
     return detail::hash(spelling) * 31 + static_cast<std::uint64_t>(kind);
   }
@@ -4305,6 +4496,7 @@ class OperatorInterner {
   }
 
   detail::IdTable table_;
+  Pool<OpId> of_overload_;  ///< by the text of a full name, once it has been met; {} otherwise
   Pool<Declared> declared_;
 };
 
@@ -4829,14 +5021,14 @@ class Users {
 // ---- fxpass/support/decimal.hpp
 
 #include <charconv>
-#include <cstddef>
 #include <limits>
 
 /// @file
 /// Floating-point numbers as the shortest decimal that reads back as the same number.
 ///
-/// Run time uses `std::to_chars`, which C++20 does not evaluate in constant expressions; those use exact arithmetic on
-/// large integers (the free-format algorithm of Steele and White, and Dybvig). Both find the same digits.
+/// Run time uses `std::to_chars`, which C++20 does not evaluate in constant expressions; those use exact
+/// arithmetic on large integers (the free-format algorithm of Steele and White, and Dybvig). Both find the
+/// same digits.
 
 namespace fxpass {
 
@@ -4918,10 +5110,12 @@ class LargeUnsigned {
   std::size_t count_ = 0;
 };
 
-/// The exact algorithm. `value = significand * 2^exponent` is a positive number; the gap below it is half of the gap
-/// above it if `narrow_below`.
-[[nodiscard]] constexpr auto exact_decimal(std::uint64_t significand, int exponent, bool narrow_below) -> Decimal {
-  // value = rest / scale, and every number between value - below / scale and value + above / scale reads back as it.
+/// The exact algorithm. `value = significand * 2^exponent` is a positive number; the gap below it is half of
+/// the gap above it if `narrow_below`.
+[[nodiscard]] constexpr auto exact_decimal(std::uint64_t significand, int exponent, bool narrow_below)
+    -> Decimal {
+  // value = rest / scale, and every number between value - below / scale and value + above / scale reads back
+  // as it.
   const int extra = narrow_below ? 2 : 1;
   LargeUnsigned rest(significand), scale(1), above(narrow_below ? 2 : 1), below(1);
   rest.shift_left(extra);
@@ -4994,8 +5188,8 @@ class LargeUnsigned {
 
 }  // namespace detail
 
-/// The shortest decimal that reads back as `value`; the nearest of several. Needs a finite number; its sign is not
-/// looked at.
+/// The shortest decimal that reads back as `value`; the nearest of several. Needs a finite number; its sign
+/// is not looked at.
 template <std::floating_point T>
   requires(sizeof(T) <= 8)
 [[nodiscard]] constexpr auto shortest_decimal(T value) -> Decimal {
@@ -6024,10 +6218,15 @@ namespace fxpass::detail {
 template <class... T>
 struct types {};
 
-/// Names `T`; two types have the same text only if they are the same type.
+template <class T>
+[[nodiscard]] consteval auto function_text() -> std::string_view {
+  return __PRETTY_FUNCTION__;
+}
+/// Names `T`; two types have the same text only if they are the same type. What stands before the name in the text of a
+/// function is the same for all types, and not worth hashing and comparing.
 template <class T>
 [[nodiscard]] consteval auto type_text() -> std::string_view {
-  return __PRETTY_FUNCTION__;
+  return function_text<T>().substr(function_text<void>().find("void"));
 }
 
 /// A number for a type. It is a hash of the type's name, since the address of a tag per type is no constant expression
@@ -6146,13 +6345,14 @@ struct CanonicalOrder {
   static constexpr auto chosen = [] {
     Choice<sizeof...(F)> choice;
     const std::array<std::string_view, sizeof...(F)> texts{type_text<F>()...};
+    const std::array<std::uint64_t, sizeof...(F)> ids{type_id<F>...};
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      std::size_t at = 0;
-      while (at < choice.count && texts[choice.index[at]] < texts[i]) ++at;
-      if (at < choice.count && texts[choice.index[at]] == texts[i]) continue;
-      for (std::size_t k = choice.count; k > at; --k) choice.index[k] = choice.index[k - 1];
+      bool is_known = false;
+      for (std::size_t k = 0; k < choice.count; ++k) is_known = is_known || ids[choice.index[k]] == ids[i];
+      if (is_known) continue;
+      std::size_t at = choice.count++;
+      for (; at > 0 && texts[i] < texts[choice.index[at - 1]]; --at) choice.index[at] = choice.index[at - 1];
       choice.index[at] = i;
-      ++choice.count;
     }
     return choice;
   }();
@@ -6897,9 +7097,9 @@ class SweepRunner {
     for (std::uint32_t i = 0; i < old_count && running_ > 0; ++i) {
       const Node& node = nodes[i];
       const Operator& op = operators[node.op.index];
-      if (!(P::wants(node, op) || ...) && !uses_replaced(NodeId{i})) continue;
+      if (!(P::wants(node, op) || ...) && !(has_replaced_ && uses_replaced(NodeId{i}))) continue;
+      place_ = NodeId{i};
       here_.clear();
-      here_.push_back(NodeId{i});
       (turn<I>(passes, static_cast<SweepState<I, sweep_state<P>>&>(states).value), ...);
       // A visit may have made the tables grow.
       nodes = graph.nodes().data();
@@ -6912,21 +7112,33 @@ class SweepRunner {
 
   template <std::size_t I, class Pass, class State>
   constexpr void turn(const Pass& pass, State& state) {
-    Graph& graph = *sweep_.graph_;
     if (I >= running_) return;
+    if (here_.empty()) {
+      take<I>(pass, state, place_, here_);
+      return;
+    }
     behind_.clear();
     for (std::uint32_t k = 0; k < here_.size(); ++k) {
-      const NodeId id = here_[k];
-      if (sweep_.editor_ && sweep_.editor_->is_erased(id)) continue;
-      if (Pass::wants(graph.node(id), graph.op(id))) {
-        const std::uint32_t before = graph.node_count();
-        if (!visit<I>(pass, state, id)) return;
-        for (std::uint32_t n = before; n < graph.node_count(); ++n) behind_.push_back(NodeId{n});
-      }
-      behind_.push_back(id);
-      if (!replaced_[I].empty()) replace_operands(graph.mutable_arguments(id), replaced_[I]);
+      if (!take<I>(pass, state, here_[k], behind_)) return;
+      if (behind_.empty() || behind_.back() != here_[k]) behind_.push_back(here_[k]);
     }
     std::swap(here_, behind_);
+  }
+  /// Pass `I` at one node. Appends to `behind` what it inserted, and then the node, if it inserted anything. False if it
+  /// failed.
+  template <std::size_t I, class Pass, class State>
+  constexpr auto take(const Pass& pass, State& state, NodeId id, Pool<NodeId>& behind) -> bool {
+    Graph& graph = *sweep_.graph_;
+    if (sweep_.editor_ && sweep_.editor_->is_erased(id)) return true;
+    if (Pass::wants(graph.node(id), graph.op(id))) {
+      const std::uint32_t before = graph.node_count();
+      if (!visit<I>(pass, state, id)) return false;
+      const std::uint32_t after = graph.node_count();
+      for (std::uint32_t n = before; n < after; ++n) behind.push_back(NodeId{n});
+      if (after != before) behind.push_back(id);
+    }
+    if (!replaced_[I].empty()) replace_operands(graph.mutable_arguments(id), replaced_[I]);
+    return true;
   }
   template <std::size_t I, class Pass, class State>
   constexpr auto visit(const Pass& pass, State& state, NodeId id) -> bool {
@@ -6940,6 +7152,7 @@ class SweepRunner {
       return false;
     }
     sweep_.take_replacements();
+    has_replaced_ = has_replaced_ || !replaced_[I].empty();
     return true;
   }
   template <std::size_t I, class Pass, class State>
@@ -6975,7 +7188,9 @@ class SweepRunner {
 
   Sweep sweep_;
   std::array<Replacements, count> replaced_;  ///< by pass: it does not see its own before the next traversal
-  Pool<NodeId> here_;    ///< the nodes at this place, as the pass whose turn it is sees them
+  bool has_replaced_ = false;                 ///< any of them
+  NodeId place_;         ///< the node of the graph as it was
+  Pool<NodeId> here_;    ///< the nodes at this place, as the pass whose turn it is sees them; empty: that one alone
   Pool<NodeId> behind_;  ///< as the next one will
   std::size_t running_ = count;  ///< the passes before this one have not failed
   SweepOutcome outcome_;
@@ -7954,11 +8169,14 @@ class PipelineRunner {
       status = run_alone<First>();
     }
     if (!status) return status;
+    return recheck(last, PassAt<last>::name);
+  }
+  /// Checks what pass `pass` may have made untrue.
+  constexpr auto recheck(std::size_t pass, std::string_view name) const -> Status {
     Diagnostics violations;
     for (const FactInfo& fact : fact_infos<typename Plan::Universe>)
-      if (Plan::is_rechecked(last, fact))
-        check_fact(fact, graph_, violations, "the pass does not keep");
-    if (!violations.empty()) return in_pass(PassAt<last>::name, std::move(violations));
+      if (Plan::is_rechecked(pass, fact)) check_fact(fact, graph_, violations, "the pass does not keep");
+    if (!violations.empty()) return in_pass(name, std::move(violations));
     return {};
   }
 
@@ -7973,7 +8191,7 @@ class PipelineRunner {
       constexpr std::array<std::string_view, sizeof...(K)> names{PassAt<First + K>::name...};
       return in_pass(names[outcome.failed], std::move(outcome.errors));
     }
-    if (outcome.moved) renumber<First + sizeof...(K)>(*outcome.moved, typename Plan::Universe());
+    if (outcome.moved) renumber(*outcome.moved, First + sizeof...(K), typename Plan::Universe());
     context_of_last_ = std::move(contexts.back());
     return {};
   }
@@ -7998,7 +8216,7 @@ class PipelineRunner {
     }
     pass_on_warnings(context);
     if (!status) return in_pass(Pass::name, std::move(status.error()));
-    for (const Renumbering& moved : context.moves()) renumber<I + 1>(moved, typename Plan::Universe());
+    for (const Renumbering& moved : context.moves()) renumber(moved, I + 1, typename Plan::Universe());
     context_of_last_ = std::move(context);
     return {};
   }
@@ -8013,11 +8231,11 @@ class PipelineRunner {
     if constexpr (FactWithArtifact<E> && !(std::same_as<E, N> || ...))
       static_cast<ArtifactSlot<E>&>(slots_).value = typename E::artifact();
   }
-  /// Artifacts that are of use behind pass `Behind - 1` and name nodes follow them to their places.
-  template <std::size_t Behind, class... F>
-  constexpr void renumber(const Renumbering& moved, facts<F...>) {
+  /// Artifacts that name nodes, and are of use before pass `next`, follow the nodes to their places.
+  template <class... F>
+  constexpr void renumber(const Renumbering& moved, [[maybe_unused]] std::size_t next, facts<F...>) {
     std::size_t u = 0;
-    (renumber_artifact<F>(moved, Plan::facts_before[Behind].holds[u++]), ...);
+    (renumber_artifact<F>(moved, Plan::facts_before[next].holds[u++]), ...);
   }
   template <class F>
   constexpr void renumber_artifact(const Renumbering& moved, bool holds) {
@@ -8465,6 +8683,76 @@ class ProcessGroups {
 
 }  // namespace fxpass
 
+// ---- fxpass/pass/timer.hpp
+
+#include <chrono>
+
+/// @file
+/// `PassTimer`: how long each pass takes. Not part of pass/observer.hpp, since <chrono> costs as much as all of that.
+
+namespace fxpass {
+
+/// Writes a line for each pass: `FX Pass 'device_rewriter' completed in 0.0001s`. Put it last among the observers, so
+/// that it does not time the others.
+template <TextSink Sink>
+class PassTimer {
+ public:
+  explicit PassTimer(Sink& sink) : sink_(&sink) {}
+
+  void before(std::string_view, const Graph&) { start_ = Clock::now(); }
+  void after(const PassReport& report, const Graph&) {
+    const auto taken = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start_).count();
+    append_all(*sink_, "FX Pass '", report.name, "' completed in ");
+    append_seconds(taken);
+    append_all(*sink_, "s\n");
+    total_ += taken;
+  }
+  /// Of all passes so far, in seconds.
+  [[nodiscard]] auto total() const -> double { return static_cast<double>(total_) * 1e-9; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  /// With four decimals, rounded.
+  void append_seconds(std::int64_t nanoseconds) {
+    constexpr std::int64_t unit = 100'000;
+    const std::int64_t units = (nanoseconds + unit / 2) / unit;
+    append_all(*sink_, units / 10'000, '.');
+    for (std::int64_t digit = 1'000; digit > 0; digit /= 10) append_to(*sink_, units / digit % 10);
+  }
+
+  Sink* sink_;
+  Clock::time_point start_;
+  std::int64_t total_ = 0;
+};
+
+}  // namespace fxpass
+
+// ---- fxpass/pass/verify_each.hpp
+
+/// @file
+/// `VerifyEach`: no pass may break the graph, or claim what is not true.
+
+namespace fxpass {
+
+/// Behind each pass, verifies the graph, and those facts of the module that a graph shows. The first pass that leaves
+/// something wrong ends the run, with diagnostics that name it.
+struct VerifyEach {
+  constexpr auto after(const PassReport& report, const Graph& graph) const -> Status {
+    Diagnostics errors;
+    if (Status status = verify(graph); !status) errors = std::move(status).error();
+    // Checkers need a graph that is one.
+    if (errors.empty())
+      for (const FactInfo& fact : report.facts)
+        if (fact.check != nullptr) detail::check_fact(fact, graph, errors, "the graph is not");
+    if (errors.empty()) return {};
+    for (Diagnostic& d : errors) d.message = text_of("behind pass '", report.name, "': ", d.message);
+    return errors;
+  }
+};
+
+}  // namespace fxpass
+
 // ---- fxpass/graph/geometry.hpp
 
 /// @file
@@ -8568,8 +8856,13 @@ struct Geometry {
   if (!is_non_overlapping_and_dense(target) || !is_non_overlapping_and_dense(source)) return false;
   const std::int64_t target_end = target.offset + target.element_count();
   const std::int64_t source_end = source.offset + source.element_count();
-  if (target.offset == source.offset && target_end == source_end)
-    return target.rank() == source.rank() ? !(target.strides == source.strides) : true;
+  if (target.offset == source.offset && target_end == source_end) {
+    if (target.rank() != source.rank()) return true;
+    // PyTorch compares strides of dimensions of size 1 too; they say nothing of where elements lie.
+    for (std::uint32_t i = 0; i < target.rank(); ++i)
+      if (target.sizes[i] > 1 && target.strides[i] != source.strides[i]) return true;
+    return false;
+  }
   return target.offset < source_end && source.offset < target_end;
 }
 
@@ -8686,8 +8979,8 @@ struct SliceBounds {
 /// @file
 /// `AliasAnalysis`: which values share a storage, through which views, and who writes where.
 ///
-/// Every tensor value is a view of a storage. Views form a tree under the storage's base, an edge being one of five
-/// steps (select, slice, reshape, permute, expand) to which all of PyTorch's view operators are brought. A step can be
+/// Every tensor value is a view of a storage. Views form a tree under the storage's base, an edge being one of six
+/// steps (select, slice, diagonal, reshape, permute, expand) to which all of PyTorch's view operators are brought. A step can be
 /// replayed on a new base and inverted into one, which is all that functionalisation needs.
 
 namespace fxpass {
@@ -8701,9 +8994,11 @@ struct ViewStep {
     base,     ///< the storage's own tensor
     select,   ///< index `start` of dimension `dim`
     slice,    ///< [start, end) by `step` of dimension `dim`, bounds clamped
+    diagonal,  ///< diagonal `start` of dimensions `dim` and `end`, as the last dimension
     reshape,  ///< to the view's sizes
     permute,  ///< dimension i is the parent's dimension order[i]
     expand,   ///< to the view's sizes
+    list,     ///< several views along dimension `dim`, in a list; itself no tensor
     opaque,   ///< a view that cannot be replayed or inverted
   };
   Kind kind = Kind::base;
@@ -8712,6 +9007,12 @@ struct ViewStep {
   std::int64_t end = 0;
   std::int64_t step = 1;
   Range order;  ///< of a permute, in the analysis' pool of numbers
+
+  [[nodiscard]] constexpr auto is_opaque() const -> bool { return kind == Kind::list || kind == Kind::opaque; }
+  /// Whether the view holds only some of its parent's elements.
+  [[nodiscard]] constexpr auto takes_part() const -> bool {
+    return kind == Kind::select || kind == Kind::slice || kind == Kind::diagonal;
+  }
 };
 
 /// One view of a storage.
@@ -8911,6 +9212,33 @@ class ViewMaker {
     step.step = b.step;
     return add(view, step, g);
   }
+  [[nodiscard]] constexpr auto diagonal(std::uint32_t view, std::int64_t offset, std::int64_t dim1,
+                                        std::int64_t dim2) const -> std::optional<std::uint32_t> {
+    if (!has_geometry(view)) return std::nullopt;
+    const Geometry g = geometry(view);
+    const auto first = wrap_dimension(dim1, g.rank());
+    const auto second = wrap_dimension(dim2, g.rank());
+    if (!first || !second || *first == *second || g.rank() < 2) return std::nullopt;
+    const std::int64_t rows = g.sizes[*first] + (offset < 0 ? offset : 0);
+    const std::int64_t columns = g.sizes[*second] - (offset > 0 ? offset : 0);
+    const std::int64_t shorter = rows < columns ? rows : columns;
+    Geometry result;
+    result.offset = g.offset;
+    if (shorter > 0) result.offset += offset > 0 ? offset * g.strides[*second] : -offset * g.strides[*first];
+    for (std::uint32_t i = 0; i < g.rank(); ++i) {
+      if (i == *first || i == *second) continue;
+      result.sizes.push_back(g.sizes[i]);
+      result.strides.push_back(g.strides[i]);
+    }
+    result.sizes.push_back(shorter > 0 ? shorter : 0);
+    result.strides.push_back(g.strides[*first] + g.strides[*second]);
+    ViewStep step;
+    step.kind = ViewStep::Kind::diagonal;
+    step.dim = *first;
+    step.end = *second;
+    step.start = offset;
+    return add(view, step, result);
+  }
   /// To `sizes`, without a -1. None where PyTorch would have to copy.
   [[nodiscard]] constexpr auto reshape(std::uint32_t view, std::span<const std::int64_t> sizes) const
       -> std::optional<std::uint32_t> {
@@ -8990,7 +9318,8 @@ class ViewMaker {
       const bool keeps = i >= added && size == old_size;
       result.strides.push_back(keeps ? g.strides[static_cast<std::uint32_t>(i - added)] : 0);
     }
-    if (result.sizes == g.sizes) return view;
+    // Dimensions of size 1 in front repeat nothing.
+    if (result.element_count() == g.element_count()) return reshape(view, result.sizes.view());
     ViewStep step;
     step.kind = ViewStep::Kind::expand;
     return add(view, step, result);
@@ -9007,6 +9336,15 @@ class ViewMaker {
       if (i < g.rank()) sizes.push_back(g.sizes[i]);
     }
     return reshape(view, sizes.view());
+  }
+  /// A list of views along dimension `dim`; opaque where there is no such dimension.
+  constexpr auto list(std::uint32_t view, std::int64_t dim, NodeId node) const -> std::uint32_t {
+    const auto d = wrap_dimension(dim, analysis_.view(view).rank);
+    if (!has_geometry(view) || !d || analysis_.view(view).rank == 0) return opaque(view, node);
+    ViewStep step;
+    step.kind = ViewStep::Kind::list;
+    step.dim = *d;
+    return analysis_.add_view(view, step, analysis_.view(view).dtype, std::nullopt);
   }
   /// A view that can be read as long as its storage is not written, and no more.
   constexpr auto opaque(std::uint32_t view, NodeId node) const -> std::uint32_t {
@@ -9097,7 +9435,7 @@ class ViewMaker {
     return result;
   }
   [[nodiscard]] constexpr auto has_geometry(std::uint32_t view) const -> bool {
-    return analysis_.view(view).has_geometry && analysis_.view(view).step.kind != ViewStep::Kind::opaque;
+    return analysis_.view(view).has_geometry && !analysis_.view(view).step.is_opaque();
   }
   [[nodiscard]] constexpr auto geometry(std::uint32_t view) const -> Geometry {
     return analysis_.geometry(analysis_.view(view));
@@ -9143,9 +9481,34 @@ class ViewRules {
     if (self == no_node) return std::nullopt;
     const std::uint32_t parent = analysis_.view_of(self);
     if (parent == no_view) return std::nullopt;
-    if (analysis_.view(parent).step.kind == ViewStep::Kind::opaque && op.view != ops::ViewRule::identity)
+    if (analysis_.view(parent).step.is_opaque() && op.view != ops::ViewRule::identity)
       return make_.opaque(parent, id);
     return derive(Call(graph_, id), op.view, parent);
+  }
+
+  /// The view that member `index` of `list` is, a call that returns several views; opaque where that is not known. What
+  /// `list` was made of is read from the analysis: a pass of the same sweep may have changed the node's operand since.
+  [[nodiscard]] constexpr auto member(NodeId list, std::int64_t index, NodeId id) const -> std::uint32_t {
+    const std::uint32_t list_view = analysis_.view_of(list);
+    const View& views = analysis_.view(list_view);
+    const auto members = graph_.values(list);
+    const std::int64_t k = wrap_index(index, static_cast<std::int64_t>(members.size()));
+    if (views.step.kind != ViewStep::Kind::list || k < 0 || k >= static_cast<std::int64_t>(members.size()))
+      return make_.opaque(list_view, id);
+    const std::uint32_t parent = views.parent;
+    const std::uint32_t dim = views.step.dim;
+    if (graph_.op(list).view == ops::ViewRule::unbind) return or_opaque(make_.select(parent, dim, k), parent, id);
+    std::int64_t start = 0;
+    std::int64_t length = 0;
+    for (std::int64_t i = 0; i <= k; ++i) {
+      const TensorMeta& meta = members[static_cast<std::size_t>(i)];
+      if (!meta.known) return make_.opaque(parent, id);
+      const auto g = geometry_of(graph_, meta);
+      if (!g || dim >= g->rank()) return make_.opaque(parent, id);
+      start += length;
+      length = g->sizes[dim];
+    }
+    return or_opaque(make_.slice(parent, dim, start, start + length, 1), parent, id);
   }
 
  private:
@@ -9237,6 +9600,27 @@ class ViewRules {
       case ops::ViewRule::matrix_transpose:
         if (!from.has_geometry || from.rank > 2) return make_.opaque(parent, id);
         return from.rank < 2 ? parent : or_opaque(swap(parent, 0, 1), parent, id);
+      case ops::ViewRule::reverse_dimensions: {
+        if (!from.has_geometry) return make_.opaque(parent, id);
+        Pool<std::int64_t> order;
+        for (std::uint32_t i = from.rank; i-- > 0;) order.push_back(i);
+        return or_opaque(make_.permute(parent, order.view()), parent, id);
+      }
+      case ops::ViewRule::swap_last_dimensions:
+        // The conjugate of a complex tensor is another thing.
+        if (!from.has_geometry || from.rank < 2 || is_complex(from.dtype)) return make_.opaque(parent, id);
+        return or_opaque(swap(parent, from.rank - 2, from.rank - 1), parent, id);
+      case ops::ViewRule::move_dimensions: {
+        const auto order = moved_order(call, from.rank);
+        return or_opaque(order ? make_.permute(parent, order->view()) : std::nullopt, parent, id);
+      }
+      case ops::ViewRule::diagonal: {
+        const auto offset = call.integer("offset");
+        const auto dim1 = call.integer("dim1");
+        const auto dim2 = call.integer("dim2");
+        const bool known = offset && dim1 && dim2;
+        return or_opaque(known ? make_.diagonal(parent, *offset, *dim1, *dim2) : std::nullopt, parent, id);
+      }
       case ops::ViewRule::permute: {
         const auto order = numbers(call, "dims");
         return or_opaque(order ? make_.permute(parent, order->view()) : std::nullopt, parent, id);
@@ -9266,6 +9650,11 @@ class ViewRules {
         if (!train || !p) return make_.opaque(parent, id);
         return *train && *p != 0.0 ? std::nullopt : std::optional(parent);
       }
+      case ops::ViewRule::split:
+      case ops::ViewRule::unbind: {
+        const auto dim = call.integer("dim");
+        return dim ? make_.list(parent, *dim, id) : make_.opaque(parent, id);
+      }
       case ops::ViewRule::opaque: return make_.opaque(parent, id);
     }
     return make_.opaque(parent, id);
@@ -9277,6 +9666,32 @@ class ViewRules {
     for (std::uint32_t i = 0; i < analysis_.view(parent).rank; ++i) order.push_back(i == a ? b : i == b ? a : i);
     // Swapping dimensions of a tensor without any is allowed and does nothing.
     return order.empty() ? std::optional(parent) : make_.permute(parent, order.view());
+  }
+
+  /// `movedim`: dimension source[i] goes to destination[i], the others stay in order.
+  [[nodiscard]] constexpr auto moved_order(const Call& call, std::uint32_t rank) const
+      -> std::optional<Pool<std::int64_t>> {
+    const auto source = numbers(call, "source");
+    const auto destination = numbers(call, "destination");
+    if (!source || !destination || source->size() != destination->size()) return std::nullopt;
+    Pool<std::int64_t> order;
+    order.resize(rank, -1);
+    Pool<std::uint8_t> moved;
+    moved.resize(rank, 0);
+    for (std::uint32_t i = 0; i < source->size(); ++i) {
+      const auto from = wrap_dimension((*source)[i], rank);
+      const auto to = wrap_dimension((*destination)[i], rank);
+      if (!from || !to || rank == 0) return std::nullopt;
+      order[*to] = *from;
+      moved[*from] = 1;
+    }
+    std::uint32_t next = 0;
+    for (std::int64_t& slot : order) {
+      if (slot != -1) continue;
+      while (next < rank && moved[next] != 0) ++next;
+      slot = next++;
+    }
+    return order;
   }
 
   /// `to.*`: the tensor itself if dtype and device are what they were and no copy is asked for. Devices are compared
@@ -9429,8 +9844,8 @@ class AliasAnalyser {
     return {};
   }
 
-  /// `getitem(k, 1)` where k has several results: a tensor of its own, the same one each time it is asked for; of a
-  /// list of views (`split`), a view that cannot be told apart here.
+  /// `getitem(k, 1)` where k has several results: one of a list of views (`split`), or a tensor of its own, the same one
+  /// each time it is asked for.
   [[nodiscard]] static constexpr auto is_member_access(const Graph& graph, NodeId id) -> bool {
     const auto arguments = graph.arguments(id);
     return arguments.size() == 2 && arguments[0].is_node() &&
@@ -9441,7 +9856,7 @@ class AliasAnalyser {
     const NodeId tuple = arguments[0].node();
     const std::int64_t index = arguments[1].is(ArgumentKind::integer) ? arguments[1].integer() : -1;
     if (graph.op(tuple).view != ops::ViewRule::none) {
-      analysis_->set_view(id, ViewMaker(graph, *analysis_).opaque(analysis_->view_of(tuple), id));
+      analysis_->set_view(id, ViewRules(graph, *analysis_).member(tuple, index, id));
       return;
     }
     const std::uint64_t hash =
@@ -9571,14 +9986,14 @@ class AliasAnalyser {
                       text_of("writes into attribute '", graph.target(storage.base),
                               "'; lift it to an input of the graph, or its new value is lost"));
     for (std::uint32_t v = view_id; v != no_view; v = analysis_->view(v).parent)
-      if (analysis_->view(v).step.kind == ViewStep::Kind::opaque)
+      if (analysis_->view(v).step.is_opaque())
         return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                         text_of("writes into '", base, "' through a view that fxpass cannot invert"));
     bool takes_part = false;
     for (std::uint32_t v = view_id; v != no_view; v = analysis_->view(v).parent) {
-      const ViewStep::Kind kind = analysis_->view(v).step.kind;
-      takes_part = takes_part || kind == ViewStep::Kind::select || kind == ViewStep::Kind::slice;
-      if (takes_part && kind == ViewStep::Kind::expand)
+      const ViewStep& step = analysis_->view(v).step;
+      takes_part = takes_part || step.takes_part();
+      if (takes_part && step.kind == ViewStep::Kind::expand)
         return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                         text_of("writes into part of an expanded and reshaped view of '", base,
                                 "'; fxpass cannot tell which places that is"));
@@ -9921,9 +10336,13 @@ struct DeviceRewriterPass {
   struct State {
     Context* context;
     std::int64_t rewrite_count = 0;
+    std::optional<Argument> device;  ///< the target as a device of the graph, once it has been used
+    std::optional<Argument> string;  ///< and as a text
   };
 
-  constexpr auto begin(Graph&, Artifacts<DeviceRewriterPass>&, Context& context) const -> State { return {&context}; }
+  constexpr auto begin(Graph&, Artifacts<DeviceRewriterPass>&, Context& context) const -> State {
+    return {&context, 0, {}, {}};
+  }
   [[nodiscard]] static constexpr auto wants(const Node& node, const Operator& op) -> bool {
     return op.takes_device && node.arguments.count != 0 && node.kind != NodeKind::output &&
            node.kind != NodeKind::placeholder;
@@ -9939,7 +10358,7 @@ struct DeviceRewriterPass {
       const bool is_device = a.is_keyword() ? graph.text(a.keyword()) == "device" : position == i;
       if (!is_device) continue;
       ++state.rewrite_count;
-      graph.mutable_arguments(id)[i] = rewritten(graph, a).with_keyword(a.keyword());
+      graph.mutable_arguments(id)[i] = rewritten(state, graph, a).with_keyword(a.keyword());
     }
     return {};
   }
@@ -9960,14 +10379,16 @@ struct DeviceRewriterPass {
     }
     return std::nullopt;
   }
-  [[nodiscard]] constexpr auto rewritten(Graph& graph, const Argument& a) const -> Argument {
+  [[nodiscard]] constexpr auto rewritten(State& state, Graph& graph, const Argument& a) const -> Argument {
     if (a.is(ArgumentKind::device)) {
       const std::string_view old = graph.device(a.device());
       if (old.substr(0, old.find(':')) == target) return a;
-      return {graph.add_device(text_of(target, ":0"))};
+      if (!state.device) state.device = Argument(graph.add_device(text_of(target, ":0")));
+      return *state.device;
     }
     if (a.is(ArgumentKind::string) && graph.text(a.text()) == target) return a;
-    return Argument::string(graph.add_text(target));
+    if (!state.string) state.string = Argument::string(graph.add_text(target));
+    return *state.string;
   }
 };
 
@@ -10083,6 +10504,13 @@ class Functionaliser {
     values_[view] = {storages_[storage_of(view)].version, replacement};
   }
 
+  /// Whether `id` itself still holds the newest value of its view.
+  [[nodiscard]] constexpr auto is_newest(NodeId id) -> bool {
+    const std::uint32_t view = analysis_->view_of(id);
+    if (view == no_view) return true;
+    grow();
+    return storages_[storage_of(view)].version == 0 || is_current(view);
+  }
   /// The node that an operand `id` has to be read from at `position`. O(1) if nothing was written to its storage since
   /// it was read last, else O(depth of its view) new nodes. `no_node` for a view that cannot be replayed.
   constexpr auto read(NodeId id, NodeId position) -> NodeId {
@@ -10195,7 +10623,7 @@ class Functionaliser {
     Pool<std::uint32_t> path;
     std::uint32_t from = view;
     while (!holds(from, version)) {
-      if (analysis_->view(from).step.kind == ViewStep::Kind::opaque ||
+      if (analysis_->view(from).step.is_opaque() ||
           analysis_->view(from).step.kind == ViewStep::Kind::base)
         return no_node;
       path.push_back(from);
@@ -10220,6 +10648,9 @@ class Functionaliser {
       case ViewStep::Kind::slice:
         return emit(position, "torch.ops.aten.slice.Tensor", {parent, step.dim, step.start, step.end, step.step},
                     view.dtype, sizes, view_id);
+      case ViewStep::Kind::diagonal:
+        return emit(position, "torch.ops.aten.diagonal.default", {parent, step.start, step.dim, step.end}, view.dtype,
+                    sizes, view_id);
       case ViewStep::Kind::permute:
         return emit(position, "torch.ops.aten.permute.default", {parent, list(analysis_->order(view))}, view.dtype,
                     sizes, view_id);
@@ -10244,6 +10675,9 @@ class Functionaliser {
       case ViewStep::Kind::slice:
         return emit(position, "torch.ops.aten.slice_scatter.default",
                     {old_parent, value, step.dim, step.start, step.end, step.step}, view.dtype, sizes, view_id, name);
+      case ViewStep::Kind::diagonal:
+        return emit(position, "torch.ops.aten.diagonal_scatter.default",
+                    {old_parent, value, step.start, step.dim, step.end}, view.dtype, sizes, view_id, name);
       case ViewStep::Kind::permute: {
         const auto order = analysis_->order(view);
         Pool<std::int64_t> inverse;
@@ -10280,9 +10714,8 @@ class Functionaliser {
     NodeId value = values_[patched].node;
     for (std::uint32_t view = patched; analysis_->view(view).parent != no_view; view = analysis_->view(view).parent) {
       const std::uint32_t parent = analysis_->view(view).parent;
-      const ViewStep::Kind kind = analysis_->view(view).step.kind;
-      const bool reads_parent = kind == ViewStep::Kind::select || kind == ViewStep::Kind::slice;
-      const NodeId old_parent = reads_parent ? replay(parent, before, position) : no_node;
+      const bool takes_part = analysis_->view(view).step.takes_part();
+      const NodeId old_parent = takes_part ? replay(parent, before, position) : no_node;
       value = invert(view, value, old_parent, position);
       values_[parent] = {version, value};
     }
@@ -10349,11 +10782,7 @@ class OutOfPlaceRewriter {
     }
     // A write into no elements.
     if (writes.empty() && rule != ops::WriteRule::unknown && rule != ops::WriteRule::batch_norm) return drop(sweep);
-    if (writes.empty()) {
-      if (Status done = read_operands(sweep); !done) return done;
-      values_.define(id);
-      return {};
-    }
+    if (writes.empty()) return keep(sweep);
     if (rule == ops::WriteRule::batch_norm) return rewrite_batch_norm(sweep, writes);
     Status done = rewrite_in_place(sweep, rule, writes.front().view);
     if (done) sweep.editor().erase(id);
@@ -10361,6 +10790,41 @@ class OutOfPlaceRewriter {
   }
 
  private:
+  /// A node that writes nothing stays, and reads newest values.
+  constexpr auto keep(Sweep& sweep) -> Status {
+    const NodeId id = sweep.id();
+    const NodeId operand = first_operand(sweep.graph(), id);
+    if (is_stale_member(sweep.graph(), id, operand)) {
+      const NodeId value = values_.value_of(analysis_->view_of(id), id);
+      if (value == no_node) return stale_error(sweep.graph(), id, operand);
+      values_.substitute(id, value);
+      sweep.editor().erase(id);
+      return {};
+    }
+    const ops::ViewRule view = sweep.graph().op(id).view;
+    if (Status done = read_operands(sweep); !done) return done;
+    if (view == ops::ViewRule::reshape && first_operand(sweep.graph(), id) != operand) retarget_to_reshape(sweep);
+    values_.define(id);
+    return {};
+  }
+  [[nodiscard]] static constexpr auto first_operand(const Graph& graph, NodeId id) -> NodeId {
+    const auto arguments = graph.arguments(id);
+    return arguments.empty() || !arguments[0].is_node() ? no_node : arguments[0].node();
+  }
+  /// Whether `id` takes a member out of a list of views made before their base was written.
+  [[nodiscard]] constexpr auto is_stale_member(const Graph& graph, NodeId id, NodeId list) -> bool {
+    if (graph.op(id).view != ops::ViewRule::getitem || list == no_node) return false;
+    return graph.node(list).value_kind == ValueKind::tuple && !values_.is_newest(list);
+  }
+  /// `view` demands strides that the newest value, made by other operations than eager's, need not have.
+  constexpr void retarget_to_reshape(Sweep& sweep) {
+    const auto shape = geometry_of(sweep.graph(), sweep.id());
+    if (!shape) return;
+    const Argument arguments[] = {first_operand(sweep.graph(), sweep.id()), values_.list(shape->sizes.view())};
+    sweep.graph().set_arguments(sweep.id(), arguments);
+    sweep.editor().retarget(sweep.id(), "torch.ops.aten.reshape.default");
+  }
+
   // Operands ---------------------------------------------------------------------------------------------------------
   [[nodiscard]] static constexpr auto stale_error(const Graph& graph, NodeId id, NodeId operand) -> Diagnostic {
     return error_at(graph, id, DiagnosticCode::unsupported_mutation,
@@ -10913,24 +11377,26 @@ struct PassOptions {
 // ---- fxpass/hlo/opcode.hpp
 
 /// @file
-/// What is known of HLO operations and of their attributes, said once. Builder, verifier, text and proto read these
-/// tables. Sources: `xla/hlo/ir/hlo_opcode.h`, `xla/service/hlo.proto` (field numbers, as far as the older copy knows
-/// them that Neuron's compiler reads), XLA's operation semantics.
+/// What is known of HLO operations and of their attributes, said once. Builder, verifier, text and proto read
+/// these tables. Sources: `xla/hlo/ir/hlo_opcode.h`, `xla/service/hlo.proto` (field numbers, as far as the
+/// older copy knows them that Neuron's compiler reads), XLA's operation semantics.
 
 namespace fxpass::hlo {
 
+// clang-format off: tables
 enum class Opcode : std::uint8_t {
   // Sources.
   parameter, constant, iota, replica_id, partition_id,
   // One operand, element by element.
-  abs, negate, sign, exponential, exponential_minus_one, log, log_plus_one, logistic, tanh, tan, sine, cosine, sqrt,
-  rsqrt, cbrt, erf, floor, ceil, round_nearest_even, round_nearest_afz, is_finite, not_, popcnt, count_leading_zeros,
-  real, imag, copy, convert, bitcast_convert, reduce_precision,
+  abs, negate, sign, exponential, exponential_minus_one, log, log_plus_one, logistic, tanh, tan, sine,
+  cosine, sqrt, rsqrt, cbrt, erf, floor, ceil, round_nearest_even, round_nearest_afz, is_finite, not_,
+  popcnt, count_leading_zeros, real, imag, copy, convert, bitcast_convert, reduce_precision,
   // Two and three operands, element by element.
-  add, subtract, multiply, divide, remainder, maximum, minimum, power, atan2, complex, and_, or_, xor_, shift_left,
-  shift_right_arithmetic, shift_right_logical, compare, select, clamp,
+  add, subtract, multiply, divide, remainder, maximum, minimum, power, atan2, complex, and_, or_, xor_,
+  shift_left, shift_right_arithmetic, shift_right_logical, compare, select, clamp,
   // Movement of elements.
-  broadcast, reshape, transpose, reverse, slice, dynamic_slice, dynamic_update_slice, concatenate, pad, gather, scatter,
+  broadcast, reshape, transpose, reverse, slice, dynamic_slice, dynamic_update_slice, concatenate, pad,
+  gather, scatter,
   // Sums of products, reductions, orders.
   dot, convolution, reduce, reduce_window, select_and_scatter, sort, topk, map,
   // Linear algebra, random numbers.
@@ -10940,28 +11406,32 @@ enum class Opcode : std::uint8_t {
   // Communication.
   all_reduce, all_gather, reduce_scatter, all_to_all, collective_permute, collective_broadcast,
 };
+// clang-format on
 
 /// How the shape of a result follows from the operands.
 enum class Category : std::uint8_t {
-  source,       ///< no operand
-  unary,        ///< as the operand
-  binary,       ///< as both operands, which are equal
-  structured,   ///< by a rule of the operation's own
-  collective,   ///< as `structured`, and the ranks of a group meet in it: never removed
+  source,      ///< no operand
+  unary,       ///< as the operand
+  binary,      ///< as both operands, which are equal
+  structured,  ///< by a rule of the operation's own
+  collective,  ///< as `structured`, and the ranks of a group meet in it: never removed
 };
 
-/// An attribute. In the order of the proto's field numbers, which is the order in which an instruction keeps them.
+/// An attribute. In the order of the proto's field numbers, which is the order in which an instruction keeps
+/// them.
+// clang-format off: tables
 enum class AttributeKey : std::uint8_t {
   literal, parameter_number, tuple_index, dimensions, window, convolution_dimensions, slice, exponent_bits,
-  mantissa_bits, dynamic_slice_sizes, padding, distribution, channel_id, custom_call_target, lhs_contracting_dims,
-  rhs_contracting_dims, lhs_batch_dims, rhs_batch_dims, fft_type, fft_length, offset_dims, collapsed_slice_dims,
-  start_index_map, gather_index_vector_dim, slice_sizes, backend_config, update_window_dims, inserted_window_dims,
-  scatter_dims_to_operand_dims, scatter_index_vector_dim, replica_groups, feature_group_count, operand_precision,
-  source_target_pairs, batch_group_count, left_side, triangular_lower, unit_diagonal, transpose_a,
-  is_stable, cholesky_lower, comparison_direction, custom_call_has_side_effect, indices_are_sorted,
-  frontend_attribute, unique_indices, rng_algorithm, use_global_device_ids, comparison_type,
-  output_operand_aliasing, api_version, k, largest,
+  mantissa_bits, dynamic_slice_sizes, padding, distribution, channel_id, custom_call_target,
+  lhs_contracting_dims, rhs_contracting_dims, lhs_batch_dims, rhs_batch_dims, fft_type, fft_length,
+  offset_dims, collapsed_slice_dims, start_index_map, gather_index_vector_dim, slice_sizes, backend_config,
+  update_window_dims, inserted_window_dims, scatter_dims_to_operand_dims, scatter_index_vector_dim,
+  replica_groups, feature_group_count, operand_precision, source_target_pairs, batch_group_count, left_side,
+  triangular_lower, unit_diagonal, transpose_a, is_stable, cholesky_lower, comparison_direction,
+  custom_call_has_side_effect, indices_are_sorted, frontend_attribute, unique_indices, rng_algorithm,
+  use_global_device_ids, comparison_type, output_operand_aliasing, api_version, k, largest,
 };
+// clang-format on
 
 /// What an attribute holds. Numbers lie in `Module::numbers`, text in `Module::chars`.
 enum class AttributeKind : std::uint8_t {
@@ -10975,16 +11445,18 @@ enum class AttributeKind : std::uint8_t {
 
 struct AttributeInfo {
   AttributeKey key;
-  std::string_view name;     ///< in HLO text
+  std::string_view name;  ///< in HLO text
   AttributeKind kind;
-  std::uint8_t proto_group;  ///< field of HloInstructionProto that holds the submessage with this attribute, or 0
+  std::uint8_t
+      proto_group;  ///< field of HloInstructionProto that holds the submessage with this attribute, or 0
   std::uint8_t proto_field;  ///< field number there
 };
 
 // The special ones, and how their numbers lie:
-//   literal                  characters: the elements' bytes, little-endian, row-major; a PRED is a byte 0 or 1
-//   window                   7 a dimension: size, stride, padding low, high, window dilation, base dilation, reversal
-//   convolution_dimensions   batch, feature, spatial... of the input; input feature, output feature, spatial... of the
+//   literal                  characters: the elements' bytes, little-endian, row-major; a PRED is a byte 0 or
+//   1 window                   7 a dimension: size, stride, padding low, high, window dilation, base
+//   dilation, reversal convolution_dimensions   batch, feature, spatial... of the input; input feature,
+//   output feature, spatial... of the
 //                            kernel; batch, feature, spatial... of the output
 //   slice                    3 a dimension: start, limit, stride
 //   padding                  3 a dimension: low, high, interior
@@ -10993,6 +11465,7 @@ struct AttributeInfo {
 //   source_target_pairs      2 a pair
 //   output_operand_aliasing  2 an entry: element of the result (-1: the result is no tuple), operand
 //   frontend_attribute       characters "key=value"; the attribute may occur more than once
+// clang-format off: tables
 inline constexpr std::array<AttributeInfo, 53> attribute_table{{
     {AttributeKey::literal, "", AttributeKind::special, 0, 8},
     {AttributeKey::parameter_number, "", AttributeKind::number, 0, 9},
@@ -11022,7 +11495,8 @@ inline constexpr std::array<AttributeInfo, 53> attribute_table{{
     {AttributeKey::backend_config, "backend_config", AttributeKind::text, 0, 43},
     {AttributeKey::update_window_dims, "update_window_dims", AttributeKind::numbers, 48, 1},
     {AttributeKey::inserted_window_dims, "inserted_window_dims", AttributeKind::numbers, 48, 2},
-    {AttributeKey::scatter_dims_to_operand_dims, "scatter_dims_to_operand_dims", AttributeKind::numbers, 48, 3},
+    {AttributeKey::scatter_dims_to_operand_dims, "scatter_dims_to_operand_dims",
+     AttributeKind::numbers, 48, 3},
     {AttributeKey::scatter_index_vector_dim, "index_vector_dim", AttributeKind::number, 48, 4},
     {AttributeKey::replica_groups, "replica_groups", AttributeKind::special, 0, 49},
     {AttributeKey::feature_group_count, "feature_group_count", AttributeKind::number, 0, 50},
@@ -11048,6 +11522,7 @@ inline constexpr std::array<AttributeInfo, 53> attribute_table{{
     {AttributeKey::k, "k", AttributeKind::number, 0, 81},
     {AttributeKey::largest, "largest", AttributeKind::flag, 0, 85},
 }};
+// clang-format on
 
 [[nodiscard]] constexpr auto attribute_info(AttributeKey key) -> const AttributeInfo& {
   return attribute_table[static_cast<std::size_t>(key)];
@@ -11073,7 +11548,8 @@ enum class Precision : std::uint8_t { standard, high, highest };
 [[nodiscard]] constexpr auto enumeration_name(AttributeKey key, std::int64_t value) -> std::string_view {
   const auto pick = [&](auto... names) -> std::string_view {
     const std::string_view list[] = {names...};
-    return value >= 0 && value < static_cast<std::int64_t>(sizeof...(names)) ? list[value] : std::string_view();
+    return value >= 0 && value < static_cast<std::int64_t>(sizeof...(names)) ? list[value]
+                                                                             : std::string_view();
   };
   switch (key) {
     case AttributeKey::comparison_direction: return pick("EQ", "NE", "GE", "GT", "LE", "LT");
@@ -11095,7 +11571,8 @@ class AttributeSet {
  public:
   constexpr AttributeSet() = default;
   template <class... Keys>
-  constexpr AttributeSet(AttributeKey first, Keys... rest)  // NOLINT(google-explicit-constructor): a set of one is a key
+  constexpr AttributeSet(AttributeKey first,
+                         Keys... rest)  // NOLINT(google-explicit-constructor): a set of one is a key
       : bits_((bit(first) | ... | bit(rest))) {}
 
   [[nodiscard]] constexpr auto contains(AttributeKey key) const -> bool { return (bits_ & bit(key)) != 0; }
@@ -11149,6 +11626,7 @@ struct OpcodeInfo {
   AttributeSet takes = {};  ///< beside those it needs; frontend attributes are taken everywhere
 };
 
+// clang-format off: tables
 inline constexpr std::array<OpcodeInfo, 91> opcode_table = [] {
   using enum AttributeKey;
   constexpr Category source = Category::source, unary = Category::unary, binary = Category::binary,
@@ -11189,7 +11667,8 @@ inline constexpr std::array<OpcodeInfo, 91> opcode_table = [] {
       {Opcode::copy, "copy", unary, 1, 1, any_type},
       {Opcode::convert, "convert", unary, 1, 1, any_type},
       {Opcode::bitcast_convert, "bitcast-convert", structured, 1, 1, any_type},
-      {Opcode::reduce_precision, "reduce-precision", unary, 1, 1, floats, 0, 0, {exponent_bits, mantissa_bits}},
+      {Opcode::reduce_precision, "reduce-precision", unary, 1, 1, floats, 0, 0,
+       {exponent_bits, mantissa_bits}},
 
       {Opcode::add, "add", binary, 2, 2, any_type},
       {Opcode::subtract, "subtract", binary, 2, 2, any_number},
@@ -11216,7 +11695,8 @@ inline constexpr std::array<OpcodeInfo, 91> opcode_table = [] {
       {Opcode::transpose, "transpose", structured, 1, 1, any_type, 0, 0, {dimensions}},
       {Opcode::reverse, "reverse", structured, 1, 1, any_type, 0, 0, {dimensions}},
       {Opcode::slice, "slice", structured, 1, 1, any_type, 0, 0, {slice}},
-      {Opcode::dynamic_slice, "dynamic-slice", structured, 1, unbounded, any_type, 0, 0, {dynamic_slice_sizes}},
+      {Opcode::dynamic_slice, "dynamic-slice", structured, 1, unbounded, any_type, 0, 0,
+       {dynamic_slice_sizes}},
       {Opcode::dynamic_update_slice, "dynamic-update-slice", structured, 2, unbounded, any_type},
       {Opcode::concatenate, "concatenate", structured, 1, unbounded, any_type, 0, 0, {dimensions}},
       {Opcode::pad, "pad", structured, 2, 2, any_type, 0, 0, {padding}},
@@ -11251,23 +11731,25 @@ inline constexpr std::array<OpcodeInfo, 91> opcode_table = [] {
       {Opcode::tuple, "tuple", structured, 0, unbounded, any_type},
       {Opcode::get_tuple_element, "get-tuple-element", structured, 1, 1, any_type, 0, 0, {tuple_index}},
       {Opcode::opt_barrier, "opt-barrier", structured, 1, 1, any_type},
-      {Opcode::custom_call, "custom-call", structured, 0, unbounded, any_type, 0, unbounded, {custom_call_target, api_version},
+      {Opcode::custom_call, "custom-call", structured, 0, unbounded, any_type, 0, unbounded,
+       {custom_call_target, api_version},
        {backend_config, custom_call_has_side_effect, output_operand_aliasing}},
 
       {Opcode::all_reduce, "all-reduce", collective, 1, unbounded, any_type, 1, 1, {replica_groups},
        {channel_id, use_global_device_ids}},
       {Opcode::all_gather, "all-gather", collective, 1, 1, any_type, 0, 0, {dimensions, replica_groups},
        {channel_id, use_global_device_ids}},
-      {Opcode::reduce_scatter, "reduce-scatter", collective, 1, 1, any_type, 1, 1, {dimensions, replica_groups},
-       {channel_id, use_global_device_ids}},
+      {Opcode::reduce_scatter, "reduce-scatter", collective, 1, 1, any_type, 1, 1,
+       {dimensions, replica_groups}, {channel_id, use_global_device_ids}},
       {Opcode::all_to_all, "all-to-all", collective, 1, unbounded, any_type, 0, 0, {replica_groups},
        {dimensions, channel_id}},
-      {Opcode::collective_permute, "collective-permute", collective, 1, 1, any_type, 0, 0, {source_target_pairs},
-       {channel_id}},
-      {Opcode::collective_broadcast, "collective-broadcast", collective, 1, 1, any_type, 0, 0, {replica_groups},
-       {channel_id}},
+      {Opcode::collective_permute, "collective-permute", collective, 1, 1, any_type, 0, 0,
+       {source_target_pairs}, {channel_id}},
+      {Opcode::collective_broadcast, "collective-broadcast", collective, 1, 1, any_type, 0, 0,
+       {replica_groups}, {channel_id}},
   }};
 }();
+// clang-format on
 
 namespace detail {
 /// The tables are indexed by their enumerators.
@@ -11284,7 +11766,9 @@ static_assert(tables_in_order());
 [[nodiscard]] constexpr auto opcode_info(Opcode opcode) -> const OpcodeInfo& {
   return opcode_table[static_cast<std::size_t>(opcode)];
 }
-[[nodiscard]] constexpr auto to_string(Opcode opcode) -> std::string_view { return opcode_info(opcode).name; }
+[[nodiscard]] constexpr auto to_string(Opcode opcode) -> std::string_view {
+  return opcode_info(opcode).name;
+}
 
 }  // namespace fxpass::hlo
 
@@ -11297,9 +11781,9 @@ namespace fxpass {
 
 /// At most `N` values without an allocation, for dimension sizes and numbers.
 ///
-/// Never out of bounds: what does not fit makes the list `overflowed()`, which whoever takes the list as input reports;
-/// an index past the end meets a spare element, zero unless it was written. Code that goes on after an error thus does
-/// no harm and needs no checks of its own.
+/// Never out of bounds: what does not fit makes the list `overflowed()`, which whoever takes the list as
+/// input reports; an index past the end meets a spare element, zero unless it was written. Code that goes on
+/// after an error thus does no harm and needs no checks of its own.
 template <class T, std::size_t N>
 class ShortList {
   static_assert(std::is_trivially_copyable_v<T> && N < 255, "fxpass::ShortList holds few plain values");
@@ -11312,7 +11796,8 @@ class ShortList {
   constexpr ShortList(std::initializer_list<T> values) {
     for (const T& value : values) push_back(value);
   }
-  constexpr ShortList(std::span<const T> values) {  // NOLINT(google-explicit-constructor): a list is what it lists
+  constexpr ShortList(
+      std::span<const T> values) {  // NOLINT(google-explicit-constructor): a list is what it lists
     for (const T& value : values) push_back(value);
   }
   constexpr ShortList(std::size_t count, T value) {
@@ -11342,7 +11827,9 @@ class ShortList {
   [[nodiscard]] constexpr auto empty() const -> bool { return count_ == 0; }
   [[nodiscard]] constexpr auto overflowed() const -> bool { return overflowed_; }
   [[nodiscard]] constexpr auto operator[](std::size_t i) -> T& { return items_[i < count_ ? i : N]; }
-  [[nodiscard]] constexpr auto operator[](std::size_t i) const -> const T& { return items_[i < count_ ? i : N]; }
+  [[nodiscard]] constexpr auto operator[](std::size_t i) const -> const T& {
+    return items_[i < count_ ? i : N];
+  }
   [[nodiscard]] constexpr auto back() const -> const T& { return (*this)[count_ == 0 ? 0 : count_ - 1u]; }
   [[nodiscard]] constexpr auto begin() -> T* { return items_; }
   [[nodiscard]] constexpr auto end() -> T* { return items_ + count_; }
@@ -11392,7 +11879,8 @@ using Dims = ShortList<std::int64_t, max_rank>;
 }
 
 /// Product of the sizes; none if it does not fit, or a size is negative.
-[[nodiscard]] constexpr auto checked_element_count(std::span<const std::int64_t> sizes) -> std::optional<std::int64_t> {
+[[nodiscard]] constexpr auto checked_element_count(std::span<const std::int64_t> sizes)
+    -> std::optional<std::int64_t> {
   std::int64_t count = 1;
   bool is_empty = false;
   for (const std::int64_t size : sizes) {
@@ -11427,7 +11915,8 @@ struct Shape {
 
 enum class ShapeKind : std::uint8_t { array, tuple, token };
 
-/// A shape of a `ShapeTable`. Shapes are kept once, so equal ids of one table are equal shapes and the other way round.
+/// A shape of a `ShapeTable`. Shapes are kept once, so equal ids of one table are equal shapes and the other
+/// way round.
 struct ShapeId {
   std::uint32_t index = 0;
 
@@ -11493,23 +11982,30 @@ class ShapeTable {
   constexpr auto array(DType dtype, std::span<const std::int64_t> dims) -> ShapeId {
     std::uint64_t hash = mix(mix(seed, static_cast<std::uint64_t>(dtype) + 2), dims.size());
     for (const std::int64_t size : dims) hash = mix(hash, static_cast<std::uint64_t>(size));
-    return find_or_add(hash, [&](const Record& r) {
-      return r.kind == ShapeKind::array && r.dtype == dtype && same(sizes_.view(r.range), dims);
-    }, [&] { return Record{ShapeKind::array, dtype, sizes_.append(dims)}; });
+    return find_or_add(
+        hash,
+        [&](const Record& r) {
+          return r.kind == ShapeKind::array && r.dtype == dtype && same(sizes_.view(r.range), dims);
+        },
+        [&] { return Record{ShapeKind::array, dtype, sizes_.append(dims)}; });
   }
   constexpr auto array(const Shape& shape) -> ShapeId { return array(shape.dtype, shape.dims); }
 
   constexpr auto tuple(std::span<const ShapeId> elements) -> ShapeId {
     std::uint64_t hash = mix(mix(seed, 1), elements.size());
     for (const ShapeId element : elements) hash = mix(hash, element.index);
-    return find_or_add(hash, [&](const Record& r) {
-      return r.kind == ShapeKind::tuple && same(elements_.view(r.range), elements);
-    }, [&] { return Record{ShapeKind::tuple, DType::f32, elements_.append(elements)}; });
+    return find_or_add(
+        hash,
+        [&](const Record& r) {
+          return r.kind == ShapeKind::tuple && same(elements_.view(r.range), elements);
+        },
+        [&] { return Record{ShapeKind::tuple, DType::f32, elements_.append(elements)}; });
   }
 
   constexpr auto token() -> ShapeId {
-    return find_or_add(mix(seed, 0), [](const Record& r) { return r.kind == ShapeKind::token; },
-                       [] { return Record{ShapeKind::token, DType::f32, {}}; });
+    return find_or_add(
+        mix(seed, 0), [](const Record& r) { return r.kind == ShapeKind::token; },
+        [] { return Record{ShapeKind::token, DType::f32, {}}; });
   }
 
   [[nodiscard]] constexpr auto size() const -> std::uint32_t { return records_.size(); }
@@ -11559,7 +12055,8 @@ constexpr void append_to(Sink& sink, const Shape& shape) {
 // ---- fxpass/hlo/module.hpp
 
 /// @file
-/// `hlo::Module`: an HLO program as a value. `hlo/builder.hpp` makes one, `hlo/verify.hpp` checks it, `emit/` writes it.
+/// `hlo::Module`: an HLO program as a value. `hlo/builder.hpp` makes one, `hlo/verify.hpp` checks it, `emit/`
+/// writes it.
 
 namespace fxpass::hlo {
 
@@ -11579,7 +12076,8 @@ struct ComputationId {
   friend constexpr auto operator==(ComputationId, ComputationId) -> bool = default;
 };
 
-/// One attribute of an instruction; `value` is a range of `Module::chars` or `Module::numbers`, see `holds_text`.
+/// One attribute of an instruction; `value` is a range of `Module::chars` or `Module::numbers`, see
+/// `holds_text`.
 struct Attribute {
   AttributeKey key = AttributeKey::literal;
   Range value;
@@ -11589,8 +12087,8 @@ struct Attribute {
 
 /// Where an instruction comes from. All ranges are of `Module::chars`.
 struct Metadata {
-  Range op_type;      ///< the operator of the source program, such as `aten.add.Tensor`
-  Range op_name;      ///< the node
+  Range op_type;  ///< the operator of the source program, such as `aten.add.Tensor`
+  Range op_name;  ///< the node
   Range source_file;
   std::uint32_t source_line = 0;  ///< 0: not known
 
@@ -11600,17 +12098,17 @@ struct Metadata {
 struct Instruction {
   Opcode opcode = Opcode::tuple;
   ShapeId shape;
-  Range name;                  ///< of `chars`; the written name is this, a point, and the instruction's number
-  Range operands;              ///< of `Module::operands`
-  Range called;                ///< of `Module::called`; while: body, condition; select-and-scatter: select, scatter
-  Range attributes;            ///< of `Module::attributes`, in ascending order of their keys
+  Range name;        ///< of `chars`; the written name is this, a point, and the instruction's number
+  Range operands;    ///< of `Module::operands`
+  Range called;      ///< of `Module::called`; while: body, condition; select-and-scatter: select, scatter
+  Range attributes;  ///< of `Module::attributes`, in ascending order of their keys
   std::uint32_t metadata = 0;  ///< of `Module::metadata`
 
   friend constexpr auto operator==(const Instruction&, const Instruction&) -> bool = default;
 };
 
 struct Computation {
-  Range name;          ///< of `chars`; the written name is this, but for the entry followed by a point and its number
+  Range name;  ///< of `chars`; the written name is this, but for the entry followed by a point and its number
   Range instructions;  ///< of `Module::instructions`: operands before their users
   Range parameters;    ///< of `Module::parameters`, by parameter number
   Value root;
@@ -11631,10 +12129,10 @@ struct Alias {
 
 /// An HLO program: flat tables of plain records that name each other by index.
 ///
-/// Invariants (`hlo/verify.hpp` checks them): the instructions of a computation lie together, operands before users;
-/// computations lie callees first, the entry last; every instruction has the shape that `infer_shape` finds.
-/// Regular; copying is a handful of `memcpy`s. `==` compares the tables, so two modules are equal that were built by the
-/// same calls.
+/// Invariants (`hlo/verify.hpp` checks them): the instructions of a computation lie together, operands before
+/// users; computations lie callees first, the entry last; every instruction has the shape that `infer_shape`
+/// finds. Regular; copying is a handful of `memcpy`s. `==` compares the tables, so two modules are equal that
+/// were built by the same calls.
 struct Module {
   Text name;
   ShapeTable shapes;
@@ -11648,11 +12146,13 @@ struct Module {
   Pool<std::int64_t> numbers;
   Pool<char> chars;
   Pool<Alias> aliases;
-  std::uint32_t replica_count = 1;   ///< compile options, written in the header of HLO text only
+  std::uint32_t replica_count = 1;  ///< compile options, written in the header of HLO text only
   std::uint32_t num_partitions = 1;
 
   [[nodiscard]] constexpr auto entry() const -> const Computation& { return computations.back(); }
-  [[nodiscard]] constexpr auto is_entry(const Computation& c) const -> bool { return &c == &computations.back(); }
+  [[nodiscard]] constexpr auto is_entry(const Computation& c) const -> bool {
+    return &c == &computations.back();
+  }
 
   [[nodiscard]] constexpr auto operator[](Value v) const -> const Instruction& { return instructions[v.id]; }
   [[nodiscard]] constexpr auto operator[](ComputationId id) const -> const Computation& {
@@ -11677,7 +12177,9 @@ struct Module {
   [[nodiscard]] constexpr auto operand_shape(const Instruction& i, std::uint32_t operand) const -> ShapeId {
     return instructions[operands[i.operands.begin + operand].id].shape;
   }
-  [[nodiscard]] constexpr auto result_shape(const Computation& c) const -> ShapeId { return (*this)[c.root].shape; }
+  [[nodiscard]] constexpr auto result_shape(const Computation& c) const -> ShapeId {
+    return (*this)[c.root].shape;
+  }
 
   [[nodiscard]] constexpr auto find(const Instruction& i, AttributeKey key) const -> const Attribute* {
     for (const Attribute& a : attributes_of(i))
@@ -11685,17 +12187,20 @@ struct Module {
     return nullptr;
   }
   /// The numbers of an attribute; none if the instruction has no such attribute.
-  [[nodiscard]] constexpr auto list(const Instruction& i, AttributeKey key) const -> std::span<const std::int64_t> {
+  [[nodiscard]] constexpr auto list(const Instruction& i, AttributeKey key) const
+      -> std::span<const std::int64_t> {
     const Attribute* a = find(i, key);
     return a == nullptr ? std::span<const std::int64_t>() : numbers.view(a->value);
   }
   /// The one number of an attribute, or `otherwise`.
-  [[nodiscard]] constexpr auto number(const Instruction& i, AttributeKey key, std::int64_t otherwise = 0) const
-      -> std::int64_t {
+  [[nodiscard]] constexpr auto number(const Instruction& i, AttributeKey key,
+                                      std::int64_t otherwise = 0) const -> std::int64_t {
     const std::span<const std::int64_t> found = list(i, key);
     return found.empty() ? otherwise : found[0];
   }
-  [[nodiscard]] constexpr auto flag(const Instruction& i, AttributeKey key) const -> bool { return number(i, key) != 0; }
+  [[nodiscard]] constexpr auto flag(const Instruction& i, AttributeKey key) const -> bool {
+    return number(i, key) != 0;
+  }
   /// The characters of an attribute; none if the instruction has no such attribute.
   [[nodiscard]] constexpr auto text(const Instruction& i, AttributeKey key) const -> std::string_view {
     const Attribute* a = find(i, key);
@@ -11759,7 +12264,7 @@ constexpr void append_shape(Sink& sink, const ShapeTable& shapes, ShapeId id) {
 struct WindowDim {
   std::int64_t size = 1;
   std::int64_t stride = 1;
-  std::int64_t padding_low = 0;   ///< may be negative, as may padding_high: cuts
+  std::int64_t padding_low = 0;  ///< may be negative, as may padding_high: cuts
   std::int64_t padding_high = 0;
   std::int64_t window_dilation = 1;
   std::int64_t base_dilation = 1;
@@ -11801,7 +12306,8 @@ struct GatherDims {
 struct ScatterDims {
   Dims update_window_dims;            ///< of the updates: those that run through a window
   Dims inserted_window_dims;          ///< of the operand: size 1 in a window, not in the updates
-  Dims scatter_dims_to_operand_dims;  ///< of the operand: which dimension the i-th number of an index vector is of
+  Dims scatter_dims_to_operand_dims;  ///< of the operand: which dimension the i-th number of an index vector
+                                      ///< is of
   std::int64_t index_vector_dim = 0;
 };
 
@@ -11852,24 +12358,25 @@ struct Origin {
   static constexpr std::uint32_t none = 0xffffffffu;
 
   std::uint32_t computation = none;  ///< index in `Module::computations`, or none: its making failed
-  std::uint32_t step = 0;            ///< counts the nodes of the source program; later instructions have no lower one
+  std::uint32_t step = 0;  ///< counts the nodes of the source program; later instructions have no lower one
 };
 
-/// Whether an instruction stays though nothing uses it. A parameter is part of the signature; ranks wait for each other
-/// in a collective.
+/// Whether an instruction stays though nothing uses it. A parameter is part of the signature; ranks wait for
+/// each other in a collective.
 [[nodiscard]] constexpr auto has_effect(const Module& module, const Instruction& i) -> bool {
   return i.opcode == Opcode::parameter || opcode_info(i.opcode).category == Category::collective ||
          module.flag(i, AttributeKey::custom_call_has_side_effect);
 }
 
-/// Orders one module. What the result holds does not depend on the order in which the instructions of one step were
-/// made: C++ leaves open which argument of a call is evaluated first, and compilers differ in it.
+/// Orders one module. What the result holds does not depend on the order in which the instructions of one
+/// step were made: C++ leaves open which argument of a call is evaluated first, and compilers differ in it.
 class Arranger {
  public:
   /// `origins` has an element for each instruction. Computations lie callees first, the entry last.
   constexpr Arranger(Module& module, const Pool<Origin>& origins) : module_(module), origins_(origins) {}
 
-  /// Groups instructions by computation and leaves out what the entry does not need. O(instructions + operands).
+  /// Groups instructions by computation and leaves out what the entry does not need. O(instructions +
+  /// operands).
   constexpr void run() {
     new_instruction_.resize(module_.instructions.size(), Origin::none);
     new_computation_.resize(module_.computations.size(), Origin::none);
@@ -11886,7 +12393,8 @@ class Arranger {
   }
 
  private:
-  /// Fills `order_`: the instructions of computation c lie in `[first_[c], first_[c + 1])`, in the order of their making.
+  /// Fills `order_`: the instructions of computation c lie in `[first_[c], first_[c + 1])`, in the order of
+  /// their making.
   constexpr void by_computation() {
     const std::uint32_t computations = module_.computations.size();
     first_.resize(computations + 1, 0);
@@ -11917,8 +12425,8 @@ class Arranger {
     }
   }
 
-  /// Replaces the part of `order_` that belongs to a computation: parameters, then step by step, within a step as a walk
-  /// from the result through the operands meets the instructions.
+  /// Replaces the part of `order_` that belongs to a computation: parameters, then step by step, within a
+  /// step as a walk from the result through the operands meets the instructions.
   constexpr void order_instructions(std::uint32_t c) {
     Pool<Value> walked;
     for (const Value v : module_.parameters_of(module_.computations[c])) walked.push_back(v);
@@ -11937,7 +12445,8 @@ class Arranger {
     }
     Pool<std::uint32_t> next;
     next.resize(walked.empty() ? 1 : highest - lowest + 2, 0);
-    for (std::uint32_t n = parameters; n < walked.size(); ++n) ++next[origins_[walked[n].id].step - lowest + 1];
+    for (std::uint32_t n = parameters; n < walked.size(); ++n)
+      ++next[origins_[walked[n].id].step - lowest + 1];
     next[0] = first_[c] + parameters;
     for (std::uint32_t n = 1; n < next.size(); ++n) next[n] += next[n - 1];
     for (std::uint32_t n = 0; n < parameters; ++n) order_[first_[c] + n] = walked[n];
@@ -11946,7 +12455,8 @@ class Arranger {
     counts_.resize(module_.computations.size(), 0);
     counts_[c] = walked.size();
   }
-  /// Appends what `root` needs and `walked` does not hold, operands before users. Without recursion: programs are deep.
+  /// Appends what `root` needs and `walked` does not hold, operands before users. Without recursion: programs
+  /// are deep.
   constexpr void walk(Value root, Pool<Value>& walked) {
     struct Visit {
       Value value;
@@ -11971,7 +12481,8 @@ class Arranger {
     }
   }
 
-  /// Moves a computation behind those that it calls, in the order of the calls. As deep as computations are nested.
+  /// Moves a computation behind those that it calls, in the order of the calls. As deep as computations are
+  /// nested.
   constexpr void place(std::uint32_t c) {
     for (std::uint32_t n = first_[c]; n < first_[c] + counts_[c]; ++n)
       for (const ComputationId id : module_.called_by(module_[order_[n]]))
@@ -11983,7 +12494,8 @@ class Arranger {
       Instruction i = module_[order_[n]];
       const Range operands = i.operands, called = i.called;
       i.operands.begin = arranged_.operands.size();
-      for (const Value v : module_.operands.view(operands)) arranged_.operands.push_back({new_instruction_[v.id]});
+      for (const Value v : module_.operands.view(operands))
+        arranged_.operands.push_back({new_instruction_[v.id]});
       i.called.begin = arranged_.called.size();
       for (const ComputationId id : module_.called.view(called))
         arranged_.called.push_back({new_computation_[id.index]});
@@ -11991,7 +12503,8 @@ class Arranger {
     }
     const Range parameters = computation.parameters;
     computation.parameters.begin = arranged_.parameters.size();
-    for (const Value v : module_.parameters.view(parameters)) arranged_.parameters.push_back({new_instruction_[v.id]});
+    for (const Value v : module_.parameters.view(parameters))
+      arranged_.parameters.push_back({new_instruction_[v.id]});
     computation.root = {new_instruction_[computation.root.id]};
     new_computation_[c] = arranged_.computations.push_back(computation);
   }
@@ -12009,9 +12522,9 @@ class Arranger {
 // ---- fxpass/hlo/shape_inference.hpp
 
 /// @file
-/// The shape of an instruction's result, from its operands, attributes and called computations; and whether they are
-/// such as the operation takes. Builder and verifier share it, so a module holds what was inferred, or is wrong.
-/// Source of the rules: XLA's operation semantics and what its HloVerifier refuses.
+/// The shape of an instruction's result, from its operands, attributes and called computations; and whether
+/// they are such as the operation takes. Builder and verifier share it, so a module holds what was inferred,
+/// or is wrong. Source of the rules: XLA's operation semantics and what its HloVerifier refuses.
 
 namespace fxpass::hlo {
 
@@ -12081,7 +12594,8 @@ class ShapeInference {
         if (Status groups = check_groups(true); !groups) return std::move(groups).error();
         return operand(0);
       default:
-        // Not by ?: with two prvalues: g++ 12 destroys the result of a call that it evaluates in a constant expression.
+        // Not by ?: with two prvalues: g++ 12 destroys the result of a call that it evaluates in a constant
+        // expression.
         if (info_.category == Category::unary) return unary();
         return binary();
     }
@@ -12096,13 +12610,17 @@ class ShapeInference {
   // ---- access
 
   [[nodiscard]] constexpr auto count() const -> std::uint32_t { return i_.operands.count; }
-  [[nodiscard]] constexpr auto operand(std::uint32_t n) const -> ShapeId { return module_.operand_shape(i_, n); }
+  [[nodiscard]] constexpr auto operand(std::uint32_t n) const -> ShapeId {
+    return module_.operand_shape(i_, n);
+  }
   [[nodiscard]] constexpr auto shape(std::uint32_t n) const -> Shape { return shapes_.shape(operand(n)); }
   [[nodiscard]] constexpr auto dtype(std::uint32_t n) const -> DType { return shapes_.dtype(operand(n)); }
   [[nodiscard]] constexpr auto list(AttributeKey key) const -> std::span<const std::int64_t> {
     return module_.list(i_, key);
   }
-  [[nodiscard]] constexpr auto number(AttributeKey key) const -> std::int64_t { return module_.number(i_, key); }
+  [[nodiscard]] constexpr auto number(AttributeKey key) const -> std::int64_t {
+    return module_.number(i_, key);
+  }
   [[nodiscard]] constexpr auto callee(std::uint32_t n = 0) const -> const Computation& {
     return module_[module_.called_by(i_)[n]];
   }
@@ -12119,7 +12637,8 @@ class ShapeInference {
     append_all(d.message, " (", a, ")");
     return d;
   }
-  [[nodiscard]] constexpr auto reject(std::string_view what, const Shape& a, const Shape& b) const -> Diagnostic {
+  [[nodiscard]] constexpr auto reject(std::string_view what, const Shape& a, const Shape& b) const
+      -> Diagnostic {
     Diagnostic d = reject(what);
     append_all(d.message, " (", a, " and ", b, ")");
     return d;
@@ -12144,13 +12663,15 @@ class ShapeInference {
   [[nodiscard]] constexpr auto check_form() const -> Status {
     if (count() < info_.min_operands || (info_.max_operands != unbounded && count() > info_.max_operands))
       return reject("wrong number of operands");
-    if (i_.called.count < info_.min_called || (info_.max_called != unbounded && i_.called.count > info_.max_called))
+    if (i_.called.count < info_.min_called ||
+        (info_.max_called != unbounded && i_.called.count > info_.max_called))
       return reject("wrong number of called computations");
     AttributeSet missing = info_.needs;
     for (const Attribute& a : module_.attributes_of(i_)) {
       const AttributeInfo& about = attribute_info(a.key);
       missing.erase(a.key);
-      if (!info_.needs.contains(a.key) && !info_.takes.contains(a.key) && a.key != AttributeKey::frontend_attribute)
+      if (!info_.needs.contains(a.key) && !info_.takes.contains(a.key) &&
+          a.key != AttributeKey::frontend_attribute)
         return reject(text_of("takes no attribute ", about.name));
       const bool is_single = about.kind == AttributeKind::number || about.kind == AttributeKind::flag ||
                              about.kind == AttributeKind::enumeration;
@@ -12165,13 +12686,14 @@ class ShapeInference {
     if (takes_any_shapes()) return {};
     for (std::uint32_t n = 0; n < count(); ++n)
       if (!shapes_.is_array(operand(n))) return reject("an operand is no array");
-    if (count() > 0 && !info_.types.contains(dtype(0))) return reject("does not take this element type", shape(0));
+    if (count() > 0 && !info_.types.contains(dtype(0)))
+      return reject("does not take this element type", shape(0));
     return {};
   }
 
   /// Whether `dims` are different dimensions below `rank`; ascending too if asked.
-  [[nodiscard]] static constexpr auto are_dims(std::span<const std::int64_t> dims, std::size_t rank, bool ascending)
-      -> bool {
+  [[nodiscard]] static constexpr auto are_dims(std::span<const std::int64_t> dims, std::size_t rank,
+                                               bool ascending) -> bool {
     for (std::size_t a = 0; a < dims.size(); ++a) {
       if (dims[a] < 0 || static_cast<std::size_t>(dims[a]) >= rank) return false;
       for (std::size_t b = 0; b < a; ++b)
@@ -12207,7 +12729,8 @@ class ShapeInference {
     return padded < window ? 0 : (padded - window) / w.stride + 1;
   }
 
-  /// Whether `c` takes scalars of `types`, in order, and gives scalars of `results` (one: as it is, several: a tuple).
+  /// Whether `c` takes scalars of `types`, in order, and gives scalars of `results` (one: as it is, several:
+  /// a tuple).
   [[nodiscard]] constexpr auto is_scalar_function(const Computation& c, const Pool<DType>& types,
                                                   const Pool<DType>& results) const -> bool {
     const auto is_scalar_of = [&](ShapeId id, DType type) {
@@ -12265,11 +12788,13 @@ class ShapeInference {
     switch (i_.opcode) {
       case Opcode::abs:
       case Opcode::real:
-      case Opcode::imag: return array(x.with(is_complex(x.dtype) ? fxpass::detail::real_part(x.dtype) : x.dtype));
+      case Opcode::imag:
+        return array(x.with(is_complex(x.dtype) ? fxpass::detail::real_part(x.dtype) : x.dtype));
       case Opcode::is_finite: return array(x.with(DType::boolean));
       case Opcode::convert:
         if (!shapes_.is_array(i_.shape)) return reject("gives an array");
-        if (is_complex(x.dtype) && !is_complex(declared().dtype)) return reject("would lose the imaginary part");
+        if (is_complex(x.dtype) && !is_complex(declared().dtype))
+          return reject("would lose the imaginary part");
         return array(x.with(declared().dtype));
       case Opcode::reduce_precision:
         if (number(AttributeKey::exponent_bits) < 1 || number(AttributeKey::mantissa_bits) < 0)
@@ -12380,7 +12905,8 @@ class ShapeInference {
   [[nodiscard]] constexpr auto dynamic_slice() -> Expected<ShapeId> {
     const Shape x = shape(0);
     const Dims sizes = list(AttributeKey::dynamic_slice_sizes);
-    if (!are_indices(1, x.rank())) return reject("needs one scalar integer for each dimension, of one type", x);
+    if (!are_indices(1, x.rank()))
+      return reject("needs one scalar integer for each dimension, of one type", x);
     if (sizes.size() != x.rank()) return reject("needs a size for every dimension", x);
     for (std::size_t d = 0; d < x.rank(); ++d)
       if (sizes[d] < 0 || sizes[d] > x.dims[d]) return reject("slice is larger than the operand", x);
@@ -12388,7 +12914,8 @@ class ShapeInference {
   }
   [[nodiscard]] constexpr auto dynamic_update_slice() -> Expected<ShapeId> {
     const Shape x = shape(0), update = shape(1);
-    if (!are_indices(2, x.rank())) return reject("needs one scalar integer for each dimension, of one type", x);
+    if (!are_indices(2, x.rank()))
+      return reject("needs one scalar integer for each dimension, of one type", x);
     if (update.dtype != x.dtype || update.rank() != x.rank()) return reject("update does not fit", x, update);
     for (std::size_t d = 0; d < x.rank(); ++d)
       if (update.dims[d] > x.dims[d]) return reject("update is larger than the operand", x, update);
@@ -12397,7 +12924,8 @@ class ShapeInference {
   [[nodiscard]] constexpr auto concatenate() -> Expected<ShapeId> {
     Shape result = shape(0);
     const std::span<const std::int64_t> dims = list(AttributeKey::dimensions);
-    if (dims.size() != 1 || !are_dims(dims, result.rank(), false)) return reject("needs one dimension", result);
+    if (dims.size() != 1 || !are_dims(dims, result.rank(), false))
+      return reject("needs one dimension", result);
     const auto along = static_cast<std::size_t>(dims[0]);
     for (std::uint32_t n = 1; n < count(); ++n) {
       const Shape x = shape(n);
@@ -12411,7 +12939,8 @@ class ShapeInference {
   [[nodiscard]] constexpr auto pad() -> Expected<ShapeId> {
     const Shape x = shape(0);
     const std::span<const std::int64_t> padding = list(AttributeKey::padding);
-    if (!shape(1).is_scalar() || dtype(1) != x.dtype) return reject("needs a scalar of the operand's type", x, shape(1));
+    if (!shape(1).is_scalar() || dtype(1) != x.dtype)
+      return reject("needs a scalar of the operand's type", x, shape(1));
     if (padding.size() != x.rank() * padding_numbers) return reject("needs padding for every dimension", x);
     Shape result{x.dtype, {}};
     constexpr std::int64_t limit = std::int64_t{1} << 31;  // of padding, so that no size overflows
@@ -12442,7 +12971,8 @@ class ShapeInference {
       return reject("every operand dimension must be an offset or collapsed", x);
     for (std::size_t d = 0; d < x.rank(); ++d) {
       if (sizes[d] < 0 || sizes[d] > x.dims[d]) return reject("slice is larger than the operand", x);
-      if (contains(collapsed, d) && sizes[d] != 1) return reject("a collapsed dimension has size 1 in a slice", x);
+      if (contains(collapsed, d) && sizes[d] != 1)
+        return reject("a collapsed dimension has size 1 in a slice", x);
     }
     Shape result{x.dtype, {}};
     std::size_t next_batch = 0, next_offset = 0;
@@ -12461,7 +12991,8 @@ class ShapeInference {
     if (count() % 2 == 0) return reject("needs operands, indices, and as many updates as operands");
     const std::uint32_t n = count() / 2;
     const Shape x = shape(0), indices = shape(n), updates = shape(n + 1);
-    const Dims window = list(AttributeKey::update_window_dims), inserted = list(AttributeKey::inserted_window_dims),
+    const Dims window = list(AttributeKey::update_window_dims),
+               inserted = list(AttributeKey::inserted_window_dims),
                map = list(AttributeKey::scatter_dims_to_operand_dims);
     const auto vector_dim = static_cast<std::size_t>(number(AttributeKey::scatter_index_vector_dim));
     if (!is_integral(indices.dtype)) return reject("indices are integers", indices);
@@ -12469,16 +13000,19 @@ class ShapeInference {
     const std::int64_t vector_size = vector_dim == indices.rank() ? 1 : indices.dims[vector_dim];
     const std::size_t batch_rank = indices.rank() - (vector_dim < indices.rank() ? 1 : 0);
     if (static_cast<std::int64_t>(map.size()) != vector_size || !are_dims(map, x.rank(), false))
-      return reject("scatter_dims_to_operand_dims needs one operand dimension for each number of an index", x, indices);
+      return reject("scatter_dims_to_operand_dims needs one operand dimension for each number of an index", x,
+                    indices);
     if (!are_dims(inserted, x.rank(), true)) return reject("inserted_window_dims are not in order", x);
-    if (!are_dims(window, updates.rank(), true)) return reject("update_window_dims are not in order", updates);
+    if (!are_dims(window, updates.rank(), true))
+      return reject("update_window_dims are not in order", updates);
     if (window.size() + inserted.size() != x.rank() || updates.rank() != window.size() + batch_rank)
       return reject("updates have the dimensions of the windows and of the indices", x, updates);
     std::size_t next_batch = 0, next_window = 0;
     for (std::size_t d = 0; d < updates.rank(); ++d) {
       if (contains(window, d)) {
         while (contains(inserted, next_window)) ++next_window;
-        if (updates.dims[d] > x.dims[next_window++]) return reject("a window is larger than the operand", x, updates);
+        if (updates.dims[d] > x.dims[next_window++])
+          return reject("a window is larger than the operand", x, updates);
       } else {
         if (next_batch == vector_dim) ++next_batch;
         if (updates.dims[d] != indices.dims[next_batch++])
@@ -12486,10 +13020,13 @@ class ShapeInference {
       }
     }
     for (std::uint32_t k = 1; k < n; ++k)
-      if (shape(k).dims != x.dims || shape(n + 1 + k).dims != updates.dims) return reject("operands differ in size");
+      if (shape(k).dims != x.dims || shape(n + 1 + k).dims != updates.dims)
+        return reject("operands differ in size");
     for (std::uint32_t k = 0; k < n; ++k)
-      if (dtype(k) != dtype(n + 1 + k)) return reject("updates have the operand's type", shape(k), shape(n + 1 + k));
-    if (!is_reducer(callee(), n)) return reject("combiner must take and give scalars of the operands' types", x);
+      if (dtype(k) != dtype(n + 1 + k))
+        return reject("updates have the operand's type", shape(k), shape(n + 1 + k));
+    if (!is_reducer(callee(), n))
+      return reject("combiner must take and give scalars of the operands' types", x);
     Pool<ShapeId> results;
     for (std::uint32_t k = 0; k < n; ++k) results.push_back(operand(k));
     return one_or_tuple(results);
@@ -12503,8 +13040,9 @@ class ShapeInference {
   }
   [[nodiscard]] constexpr auto dot() -> Expected<ShapeId> {
     const Shape a = shape(0), b = shape(1);
-    const Dims a_sum = list(AttributeKey::lhs_contracting_dims), b_sum = list(AttributeKey::rhs_contracting_dims),
-               a_batch = list(AttributeKey::lhs_batch_dims), b_batch = list(AttributeKey::rhs_batch_dims);
+    const Dims a_sum = list(AttributeKey::lhs_contracting_dims),
+               b_sum = list(AttributeKey::rhs_contracting_dims), a_batch = list(AttributeKey::lhs_batch_dims),
+               b_batch = list(AttributeKey::rhs_batch_dims);
     if (!shapes_.is_array(i_.shape) || !may_accumulate(a.dtype, b.dtype, declared().dtype))
       return reject("operands and result are of one kind of number", a, b);
     const auto are_apart = [](const Dims& sum, const Dims& batch, std::size_t rank) {
@@ -12522,7 +13060,8 @@ class ShapeInference {
         return reject("contracting dimensions differ in size", a, b);
     for (std::size_t d = 0; d < a_batch.size(); ++d) {
       const std::int64_t size = a.dims[static_cast<std::size_t>(a_batch[d])];
-      if (size != b.dims[static_cast<std::size_t>(b_batch[d])]) return reject("batch dimensions differ in size", a, b);
+      if (size != b.dims[static_cast<std::size_t>(b_batch[d])])
+        return reject("batch dimensions differ in size", a, b);
       result.dims.push_back(size);
     }
     for (std::size_t d = 0; d < a.rank(); ++d)
@@ -12552,7 +13091,8 @@ class ShapeInference {
       if (!are_dims(labels.subspan(part * x.rank(), x.rank()), x.rank(), false))
         return reject("needs every dimension once", x, kernel);
     const std::size_t spatial = x.rank() - 2;
-    if (window.size() != spatial * window_numbers) return reject("needs a window over the spatial dimensions", x);
+    if (window.size() != spatial * window_numbers)
+      return reject("needs a window over the spatial dimensions", x);
     const ConvolutionDims dims = convolution_dims(labels);
     const auto at = [](const Shape& s, std::int64_t d) { return s.dims[static_cast<std::size_t>(d)]; };
     const std::int64_t feature_groups = number(AttributeKey::feature_group_count),
@@ -12588,7 +13128,8 @@ class ShapeInference {
       if (!shape(n + k).is_scalar() || dtype(n + k) != dtype(k))
         return reject("initial value must be a scalar of the operand's type", shape(k), shape(n + k));
     }
-    if (!is_reducer(callee(), n)) return reject("reducer must take and give scalars of the operands' types", shape(0));
+    if (!is_reducer(callee(), n))
+      return reject("reducer must take and give scalars of the operands' types", shape(0));
     return {};
   }
   [[nodiscard]] constexpr auto results_of_size(std::uint32_t n, const Dims& dims) -> Expected<ShapeId> {
@@ -12635,7 +13176,8 @@ class ShapeInference {
     Pool<DType> parameters, result;
     parameters.resize(2, x.dtype);
     result.push_back(DType::boolean);
-    if (!is_scalar_function(callee(0), parameters, result)) return reject("select must compare two scalars", x);
+    if (!is_scalar_function(callee(0), parameters, result))
+      return reject("select must compare two scalars", x);
     if (!is_reducer(callee(1), 1)) return reject("scatter must combine two scalars", x);
     return operand(0);
   }
@@ -12671,9 +13213,11 @@ class ShapeInference {
       if (shape(n).dims != x.dims) return reject("operands differ in size", x, shape(n));
       parameters.push_back(dtype(n));
     }
-    if (iota_dims(x.rank()) != Dims(list(AttributeKey::dimensions))) return reject("runs over all dimensions", x);
+    if (iota_dims(x.rank()) != Dims(list(AttributeKey::dimensions)))
+      return reject("runs over all dimensions", x);
     result.push_back(shapes_.dtype(module_.result_shape(callee())));
-    if (!is_scalar_function(callee(), parameters, result)) return reject("function must take and give scalars", x);
+    if (!is_scalar_function(callee(), parameters, result))
+      return reject("function must take and give scalars", x);
     return array(result[0], x.dims);
   }
 
@@ -12690,7 +13234,8 @@ class ShapeInference {
     for (std::size_t d = 0; d < length.size(); ++d) {
       const bool is_halved = type == FftType::irfft && d + 1 == length.size();
       const std::int64_t want = is_halved ? length[d] / 2 + 1 : length[d];
-      if (length[d] < 0 || x.dims[first + d] != want) return reject("fft_length is not the operand's size", x);
+      if (length[d] < 0 || x.dims[first + d] != want)
+        return reject("fft_length is not the operand's size", x);
     }
     std::int64_t& last = x.dims[x.rank() - 1];
     if (type == FftType::rfft) {
@@ -12772,7 +13317,8 @@ class ShapeInference {
   [[nodiscard]] constexpr auto get_tuple_element() -> Expected<ShapeId> {
     const std::span<const ShapeId> elements = shapes_.elements(operand(0));
     const std::int64_t index = number(AttributeKey::tuple_index);
-    if (index < 0 || static_cast<std::size_t>(index) >= elements.size()) return reject("there is no such element");
+    if (index < 0 || static_cast<std::size_t>(index) >= elements.size())
+      return reject("there is no such element");
     return elements[static_cast<std::size_t>(index)];
   }
   [[nodiscard]] constexpr auto custom_call() -> Expected<ShapeId> {
@@ -12783,7 +13329,8 @@ class ShapeInference {
       const std::span<const ShapeId> elements = shapes_.elements(i_.shape);
       const bool is_tuple = shapes_.is_tuple(i_.shape);
       const std::int64_t output = aliasing[n], input = aliasing[n + 1];
-      const bool exists = is_tuple ? output >= 0 && output < static_cast<std::int64_t>(elements.size()) : output == -1;
+      const bool exists =
+          is_tuple ? output >= 0 && output < static_cast<std::int64_t>(elements.size()) : output == -1;
       if (!exists || input < 0 || input >= static_cast<std::int64_t>(count()))
         return reject("aliases an output or operand that does not exist");
       const ShapeId result = is_tuple ? elements[static_cast<std::size_t>(output)] : i_.shape;
@@ -12813,15 +13360,18 @@ class ShapeInference {
     seen.resize(static_cast<std::uint32_t>(ranks), 0);
     for (std::size_t at = 0; at < groups.size(); at += 1 + static_cast<std::size_t>(groups[at])) {
       for (const std::int64_t rank : groups.subspan(at + 1, static_cast<std::size_t>(groups[at]))) {
-        if (rank < 0 || static_cast<std::size_t>(rank) >= ranks || seen[static_cast<std::uint32_t>(rank)] != 0)
+        if (rank < 0 || static_cast<std::size_t>(rank) >= ranks ||
+            seen[static_cast<std::uint32_t>(rank)] != 0)
           return reject("replica groups must hold every rank once");
-        if (!may_have_rank(static_cast<std::uint64_t>(rank))) return reject("a group has more ranks than the module");
+        if (!may_have_rank(static_cast<std::uint64_t>(rank)))
+          return reject("a group has more ranks than the module");
         seen[static_cast<std::uint32_t>(rank)] = 1;
       }
     }
     return {};
   }
-  /// Whether the module runs on so many ranks. One device is what a module says that leaves the number to the compiler.
+  /// Whether the module runs on so many ranks. One device is what a module says that leaves the number to the
+  /// compiler.
   [[nodiscard]] constexpr auto may_have_rank(std::uint64_t rank) const -> bool {
     const std::uint64_t devices = std::uint64_t{module_.replica_count} * module_.num_partitions;
     return devices <= 1 || rank < devices;
@@ -12845,7 +13395,8 @@ class ShapeInference {
       if (dtype(n) != dtype(0)) return reject("operands differ in type", shape(0), shape(n));
       results.push_back(operand(n));
     }
-    if (!is_reducer(callee(), 1)) return reject("reducer must combine two scalars of the operand's type", shape(0));
+    if (!is_reducer(callee(), 1))
+      return reject("reducer must combine two scalars of the operand's type", shape(0));
     return one_or_tuple(results);
   }
   [[nodiscard]] constexpr auto all_gather() -> Expected<ShapeId> {
@@ -12853,7 +13404,8 @@ class ShapeInference {
     Shape x = shape(0);
     const std::optional<std::size_t> dim = collective_dim(x);
     if (!dim) return reject("needs one dimension", x);
-    if (group_size() > std::int64_t{1} << 31 || x.dims[*dim] > std::int64_t{1} << 31) return reject("is too large", x);
+    if (group_size() > std::int64_t{1} << 31 || x.dims[*dim] > std::int64_t{1} << 31)
+      return reject("is too large", x);
     x.dims[*dim] *= group_size();
     return array(x);
   }
@@ -12861,7 +13413,8 @@ class ShapeInference {
     if (Status groups = check_groups(true); !groups) return std::move(groups).error();
     Shape x = shape(0);
     const std::optional<std::size_t> dim = collective_dim(x);
-    if (!dim || x.dims[*dim] % group_size() != 0) return reject("needs one dimension that the group divides", x);
+    if (!dim || x.dims[*dim] % group_size() != 0)
+      return reject("needs one dimension that the group divides", x);
     if (!is_reducer(callee(), 1)) return reject("reducer must combine two scalars of the operand's type", x);
     x.dims[*dim] /= group_size();
     return array(x);
@@ -12875,7 +13428,8 @@ class ShapeInference {
         return reject("needs groups, and one dimension that a group divides", shape(0));
       return operand(0);
     }
-    if (count() != static_cast<std::uint64_t>(group_size())) return reject("needs one operand for each rank of a group");
+    if (count() != static_cast<std::uint64_t>(group_size()))
+      return reject("needs one operand for each rank of a group");
     Pool<ShapeId> results;
     for (std::uint32_t n = 0; n < count(); ++n) {
       if (operand(n) != operand(0)) return reject("operands differ in shape", shape(0), shape(n));
@@ -12905,11 +13459,12 @@ class ShapeInference {
 
 /// The shape of the result of `instruction`, or what is wrong with it.
 ///
-/// Needs operands and called computations that exist. Where the operation leaves its result open (parameter, constant,
-/// iota, broadcast, reshape, custom-call; the element type of convert, bitcast-convert, dot, convolution), the declared
-/// shape is taken and checked. `shapes` takes new shapes; it is the module's table or a copy of it.
-[[nodiscard]] constexpr auto infer_shape(ShapeTable& shapes, const Module& module, const Instruction& instruction)
-    -> Expected<ShapeId> {
+/// Needs operands and called computations that exist. Where the operation leaves its result open (parameter,
+/// constant, iota, broadcast, reshape, custom-call; the element type of convert, bitcast-convert, dot,
+/// convolution), the declared shape is taken and checked. `shapes` takes new shapes; it is the module's table
+/// or a copy of it.
+[[nodiscard]] constexpr auto infer_shape(ShapeTable& shapes, const Module& module,
+                                         const Instruction& instruction) -> Expected<ShapeId> {
   return detail::ShapeInference(shapes, module, instruction).run();
 }
 
@@ -12918,8 +13473,9 @@ class ShapeInference {
 // ---- fxpass/support/float_format.hpp
 
 /// @file
-/// The bits of floating-point numbers of every width, from and to `double`. Rounds to nearest, ties to even, once.
-/// Source of the small formats: the OCP 8-bit floating point specification, and ml_dtypes for the unsigned-zero kinds.
+/// The bits of floating-point numbers of every width, from and to `double`. Rounds to nearest, ties to even,
+/// once. Source of the small formats: the OCP 8-bit floating point specification, and ml_dtypes for the
+/// unsigned-zero kinds.
 
 namespace fxpass {
 
@@ -12971,7 +13527,9 @@ struct Unpacked {
   if (exponent == 0) return {mantissa, -1074};
   return {mantissa | (std::uint64_t{1} << 52), exponent - 1075};
 }
-[[nodiscard]] constexpr auto is_nan(double value) -> bool { return value != value; }
+[[nodiscard]] constexpr auto is_nan(double value) -> bool {
+  return value != value;
+}
 [[nodiscard]] constexpr auto is_infinite(double value) -> bool {
   return (std::bit_cast<std::uint64_t>(value) << 1) == 0xffe0000000000000u;
 }
@@ -13002,7 +13560,8 @@ struct Unpacked {
     const bool up = high > 0 && ((u.significand >> (high - 1)) & 1) != 0;
     const int biased = u.exponent + high + (up ? 1 : 0) + format.bias;
     if (u.significand == 0 || biased < 0) return 0;
-    return static_cast<std::uint64_t>(biased) > magnitude_mask ? magnitude_mask : static_cast<std::uint64_t>(biased);
+    return static_cast<std::uint64_t>(biased) > magnitude_mask ? magnitude_mask
+                                                               : static_cast<std::uint64_t>(biased);
   }
 
   const std::uint64_t sign = is_negative ? magnitude_mask + 1 : 0;
@@ -13057,7 +13616,8 @@ struct Unpacked {
   const std::uint64_t fraction_mask = (std::uint64_t{1} << mantissa) - 1;
   const std::uint64_t exponent = (bits >> mantissa) & top_exponent;
   std::uint64_t fraction = bits & fraction_mask;
-  const std::uint64_t sign = format.specials == exponent_only ? 0 : ((bits >> (format.width() - 1)) & 1) << 63;
+  const std::uint64_t sign =
+      format.specials == exponent_only ? 0 : ((bits >> (format.width() - 1)) & 1) << 63;
   constexpr std::uint64_t infinity = 0x7ff0000000000000u, quiet = 0x7ff8000000000000u;
   switch (format.specials) {
     case ieee:
@@ -13109,7 +13669,9 @@ class ReplicaGroups {
     numbers_.push_back(static_cast<std::int64_t>(ranks.size()));
     numbers_.append(ranks);
   }
-  constexpr void add(std::initializer_list<std::int64_t> ranks) { add(std::span(ranks.begin(), ranks.size())); }
+  constexpr void add(std::initializer_list<std::int64_t> ranks) {
+    add(std::span(ranks.begin(), ranks.size()));
+  }
 
   /// Each group as its size and its ranks, as `AttributeKey::replica_groups` holds them.
   [[nodiscard]] constexpr auto numbers() const -> std::span<const std::int64_t> { return numbers_.view(); }
@@ -13143,12 +13705,14 @@ namespace detail {
 struct NewAttribute {
   constexpr NewAttribute(AttributeKey k, std::string_view t) : key(k), text(t) {}
   constexpr NewAttribute(AttributeKey k, std::span<const std::int64_t> l) : key(k), list(l) {}
-  constexpr NewAttribute(AttributeKey k, const Dims& l) : key(k), list(l.view()), overflowed(l.overflowed()) {}
+  constexpr NewAttribute(AttributeKey k, const Dims& l)
+      : key(k), list(l.view()), overflowed(l.overflowed()) {}
   constexpr NewAttribute(AttributeKey k, std::integral auto n)
       : key(k), number(static_cast<std::int64_t>(n)), is_number(true) {}
   template <class E>
     requires std::is_enum_v<E>
-  constexpr NewAttribute(AttributeKey k, E e) : key(k), number(static_cast<std::int64_t>(e)), is_number(true) {}
+  constexpr NewAttribute(AttributeKey k, E e)
+      : key(k), number(static_cast<std::int64_t>(e)), is_number(true) {}
 
   AttributeKey key;
   std::string_view text = {};
@@ -13179,7 +13743,8 @@ struct NewAttribute {
   if (value != value) return 0;
   if (value >= limit) return highest;
   if (value <= (is_signed ? -limit : 0.0)) return is_signed ? ~highest : 0;
-  return value < 0 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value)) : static_cast<std::uint64_t>(value);
+  return value < 0 ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value))
+                   : static_cast<std::uint64_t>(value);
 }
 
 /// Appends the bytes of one element; a number that the type does not hold as XLA's convert makes it.
@@ -13206,11 +13771,12 @@ constexpr void append_element(Pool<char>& bytes, DType dtype, T value) {
 
 /// Makes a module in program order.
 ///
-/// Every operation infers its result's shape. An ill-formed call adds a diagnostic and gives an invalid `Value`; a call
-/// with an invalid operand gives an invalid `Value` and says nothing more. So callers check nothing, and `finish` tells
-/// all that went wrong. What changes nothing (a reshape to the same sizes, say) is its operand. `finish` leaves out what
-/// no result needs; the order of what stays is that of the nodes (`set_metadata`), and within a node follows from the
-/// operands alone, so that nested calls give one module under every compiler.
+/// Every operation infers its result's shape. An ill-formed call adds a diagnostic and gives an invalid
+/// `Value`; a call with an invalid operand gives an invalid `Value` and says nothing more. So callers check
+/// nothing, and `finish` tells all that went wrong. What changes nothing (a reshape to the same sizes, say)
+/// is its operand. `finish` leaves out what no result needs; the order of what stays is that of the nodes
+/// (`set_metadata`), and within a node follows from the operands alone, so that nested calls give one module
+/// under every compiler.
 class Builder {
  public:
   explicit constexpr Builder(std::string_view module_name, std::string_view entry_name = "main") {
@@ -13222,8 +13788,8 @@ class Builder {
   // ---- where instructions come from
 
   /// New instructions are said to come from this node of the source program; so are diagnostics.
-  constexpr void set_metadata(std::string_view op_type, std::string_view op_name, std::string_view source_file = {},
-                              std::uint32_t source_line = 0) {
+  constexpr void set_metadata(std::string_view op_type, std::string_view op_name,
+                              std::string_view source_file = {}, std::uint32_t source_line = 0) {
     const Metadata last = module_.metadata.back();
     Metadata next;
     next.op_type = keep_text(op_type, last.op_type);
@@ -13300,23 +13866,24 @@ class Builder {
     return parameter(*id, name);
   }
   constexpr auto parameter(ShapeId shape, std::string_view name = {}) -> Value {
-    const Value v = make(Opcode::parameter, shape, {}, {{AttributeKey::parameter_number, scopes_.back().parameters}});
+    const Value v =
+        make(Opcode::parameter, shape, {}, {{AttributeKey::parameter_number, scopes_.back().parameters}});
     if (!v.valid()) return v;
     ++scopes_.back().parameters;
     if (!name.empty()) module_.instructions[v.id].name = keep_text(clean_name(name), {});
     return v;
   }
 
-  /// Makes a computation: `body` is called once, adds its instructions to this builder and returns the result. It sees
-  /// no values of the computation around it but those it takes as parameters.
+  /// Makes a computation: `body` is called once, adds its instructions to this builder and returns the
+  /// result. It sees no values of the computation around it but those it takes as parameters.
   template <std::invocable Body>
   constexpr auto computation(std::string_view name, Body&& body) -> ComputationId {
     open(name);
     const Value root = std::forward<Body>(body)();
     return close(root);
   }
-  /// The computation `(a, b) -> opcode(a, b)` on scalars, made once a module for each opcode and type. Needs a binary
-  /// opcode; `copy` stands for the second operand.
+  /// The computation `(a, b) -> opcode(a, b)` on scalars, made once a module for each opcode and type. Needs
+  /// a binary opcode; `copy` stands for the second operand.
   constexpr auto scalar_computation(Opcode opcode, DType dtype) -> ComputationId {
     for (const SharedComputation& shared : shared_)
       if (shared.opcode == opcode && shared.dtype == dtype) return shared.id;
@@ -13337,7 +13904,8 @@ class Builder {
   /// Ends the module with `root` as its result. The builder is spent.
   [[nodiscard]] constexpr auto finish(Value root) -> Expected<Module> {
     const ComputationId entry = close(root);
-    if (!entry.valid() && errors_.empty()) fail(Diagnostic::error(DiagnosticCode::invalid_hlo, "module has no result"));
+    if (!entry.valid() && errors_.empty())
+      fail(Diagnostic::error(DiagnosticCode::invalid_hlo, "module has no result"));
     if (!errors_.empty()) return std::move(errors_);
     arrange();
     return std::move(module_);
@@ -13363,7 +13931,8 @@ class Builder {
     return constant_bytes(dtype, dims, std::string_view(bytes.data(), bytes.size()));
   }
   constexpr auto constant_complex(DType dtype, double real, double imaginary) -> Value {
-    if (!is_complex(dtype)) return fail(Diagnostic::error(DiagnosticCode::invalid_hlo, "constant: is not complex"));
+    if (!is_complex(dtype))
+      return fail(Diagnostic::error(DiagnosticCode::invalid_hlo, "constant: is not complex"));
     Pool<char> bytes;
     detail::append_element(bytes, fxpass::detail::real_part(dtype), real);
     detail::append_element(bytes, fxpass::detail::real_part(dtype), imaginary);
@@ -13453,7 +14022,9 @@ class Builder {
   constexpr auto minimum(Value a, Value b) -> Value { return binary(Opcode::minimum, a, b); }
   constexpr auto power(Value a, Value b) -> Value { return binary(Opcode::power, a, b); }
   constexpr auto atan2(Value a, Value b) -> Value { return binary(Opcode::atan2, a, b); }
-  constexpr auto complex(Value real, Value imaginary) -> Value { return binary(Opcode::complex, real, imaginary); }
+  constexpr auto complex(Value real, Value imaginary) -> Value {
+    return binary(Opcode::complex, real, imaginary);
+  }
   constexpr auto and_(Value a, Value b) -> Value { return binary(Opcode::and_, a, b); }
   constexpr auto or_(Value a, Value b) -> Value { return binary(Opcode::or_, a, b); }
   constexpr auto xor_(Value a, Value b) -> Value { return binary(Opcode::xor_, a, b); }
@@ -13461,22 +14032,26 @@ class Builder {
   constexpr auto shift_right_arithmetic(Value a, Value b) -> Value {
     return binary(Opcode::shift_right_arithmetic, a, b);
   }
-  constexpr auto shift_right_logical(Value a, Value b) -> Value { return binary(Opcode::shift_right_logical, a, b); }
+  constexpr auto shift_right_logical(Value a, Value b) -> Value {
+    return binary(Opcode::shift_right_logical, a, b);
+  }
 
-  constexpr auto compare(Value a, Value b, Direction direction, ComparisonType type = ComparisonType::by_operand)
-      -> Value {
+  constexpr auto compare(Value a, Value b, Direction direction,
+                         ComparisonType type = ComparisonType::by_operand) -> Value {
     return make(Opcode::compare, {}, {a, b},
                 {{AttributeKey::comparison_direction, direction}, {AttributeKey::comparison_type, type}});
   }
   constexpr auto select(Value predicate, Value on_true, Value on_false) -> Value {
     return make(Opcode::select, {}, {predicate, on_true, on_false}, {});
   }
-  constexpr auto clamp(Value low, Value x, Value high) -> Value { return make(Opcode::clamp, {}, {low, x, high}, {}); }
+  constexpr auto clamp(Value low, Value x, Value high) -> Value {
+    return make(Opcode::clamp, {}, {low, x, high}, {});
+  }
 
   // ---- movement of elements
 
-  /// Dimension i of `x` becomes dimension `broadcast_dims[i]` of the result, which has the sizes `to`. Sizes of 1 are
-  /// not stretched.
+  /// Dimension i of `x` becomes dimension `broadcast_dims[i]` of the result, which has the sizes `to`. Sizes
+  /// of 1 are not stretched.
   constexpr auto broadcast_in_dim(Value x, const Dims& to, const Dims& broadcast_dims) -> Value {
     if (!x.valid()) return {};
     if (dims(x) == to && broadcast_dims == iota_dims(to.size())) return x;
@@ -13527,7 +14102,8 @@ class Builder {
     return slice(x, starts, limits, strides);
   }
   constexpr auto dynamic_slice(Value x, std::span<const Value> starts, const Dims& sizes) -> Value {
-    return make(Opcode::dynamic_slice, {}, with_first(x, starts).view(), {{AttributeKey::dynamic_slice_sizes, sizes}});
+    return make(Opcode::dynamic_slice, {}, with_first(x, starts).view(),
+                {{AttributeKey::dynamic_slice_sizes, sizes}});
   }
   constexpr auto dynamic_update_slice(Value x, Value update, std::span<const Value> starts) -> Value {
     Pool<Value> operands;
@@ -13544,13 +14120,15 @@ class Builder {
     return concatenate(std::span(values.begin(), values.size()), dimension);
   }
   /// `low` and `high` may be negative, which cuts; `interior` lies between neighbours.
-  constexpr auto pad(Value x, Value padding, const Dims& low, const Dims& high, const Dims& interior) -> Value {
+  constexpr auto pad(Value x, Value padding, const Dims& low, const Dims& high, const Dims& interior)
+      -> Value {
     if (!x.valid() || !padding.valid()) return {};
     const std::size_t n = rank(x);
     if (low.size() != n || high.size() != n || interior.size() != n)
       return fail(Diagnostic::error(DiagnosticCode::invalid_hlo, "pad: needs padding for every dimension"));
     if (low == Dims(n, 0) && high == Dims(n, 0) && interior == Dims(n, 0)) return x;
-    return make(Opcode::pad, {}, {x, padding}, {{AttributeKey::padding, interleaved(low, high, interior).view()}});
+    return make(Opcode::pad, {}, {x, padding},
+                {{AttributeKey::padding, interleaved(low, high, interior).view()}});
   }
   constexpr auto gather(Value x, Value indices, const GatherDims& gather_dims, const Dims& slice_sizes,
                         bool indices_are_sorted = false) -> Value {
@@ -13580,7 +14158,8 @@ class Builder {
   /// Result: batch dimensions, free ones of `a`, free ones of `b`; in `result_type`, by default that of `a`.
   constexpr auto dot_general(Value a, Value b, const DotDims& dot_dims, std::optional<DType> result_type = {},
                              Precision precision = Precision::standard) -> Value {
-    const std::int64_t precisions[2] = {static_cast<std::int64_t>(precision), static_cast<std::int64_t>(precision)};
+    const std::int64_t precisions[2] = {static_cast<std::int64_t>(precision),
+                                        static_cast<std::int64_t>(precision)};
     return make(Opcode::dot, scalar(result_type.value_or(dtype(a))), {a, b},
                 {{AttributeKey::lhs_contracting_dims, dot_dims.lhs_contracting},
                  {AttributeKey::rhs_contracting_dims, dot_dims.rhs_contracting},
@@ -13589,11 +14168,12 @@ class Builder {
                  {AttributeKey::operand_precision, precision_numbers(precisions, precision)}});
   }
   /// `window` runs over the spatial dimensions, in the order of the lists of `convolution_dims`.
-  constexpr auto convolution(Value x, Value kernel, const Window& window, const ConvolutionDims& convolution_dims,
-                             std::int64_t feature_group_count = 1, std::int64_t batch_group_count = 1,
-                             std::optional<DType> result_type = {}, Precision precision = Precision::standard)
-      -> Value {
-    const std::int64_t precisions[2] = {static_cast<std::int64_t>(precision), static_cast<std::int64_t>(precision)};
+  constexpr auto convolution(Value x, Value kernel, const Window& window,
+                             const ConvolutionDims& convolution_dims, std::int64_t feature_group_count = 1,
+                             std::int64_t batch_group_count = 1, std::optional<DType> result_type = {},
+                             Precision precision = Precision::standard) -> Value {
+    const std::int64_t precisions[2] = {static_cast<std::int64_t>(precision),
+                                        static_cast<std::int64_t>(precision)};
     return make(Opcode::convolution, scalar(result_type.value_or(dtype(x))), {x, kernel},
                 {{AttributeKey::window, window_numbers(window).view()},
                  {AttributeKey::convolution_dimensions, label_numbers(convolution_dims).view()},
@@ -13607,25 +14187,26 @@ class Builder {
   /// Several arrays at once; the result is a tuple.
   constexpr auto reduce(std::span<const Value> values, std::span<const Value> inits, const Dims& dimensions,
                         ComputationId reducer) -> Value {
-    return make(Opcode::reduce, {}, joined(values, inits).view(), {{AttributeKey::dimensions, dimensions}}, {reducer});
+    return make(Opcode::reduce, {}, joined(values, inits).view(), {{AttributeKey::dimensions, dimensions}},
+                {reducer});
   }
   constexpr auto reduce_window(Value x, Value init, const Window& window, ComputationId reducer) -> Value {
     return make(Opcode::reduce_window, {}, {x, init}, {{AttributeKey::window, window_numbers(window).view()}},
                 {reducer});
   }
-  constexpr auto reduce_window(std::span<const Value> values, std::span<const Value> inits, const Window& window,
-                               ComputationId reducer) -> Value {
+  constexpr auto reduce_window(std::span<const Value> values, std::span<const Value> inits,
+                               const Window& window, ComputationId reducer) -> Value {
     return make(Opcode::reduce_window, {}, joined(values, inits).view(),
                 {{AttributeKey::window, window_numbers(window).view()}}, {reducer});
   }
-  constexpr auto select_and_scatter(Value x, Value source, Value init, const Window& window, ComputationId select,
-                                    ComputationId scatter) -> Value {
+  constexpr auto select_and_scatter(Value x, Value source, Value init, const Window& window,
+                                    ComputationId select, ComputationId scatter) -> Value {
     return make(Opcode::select_and_scatter, {}, {x, source, init},
                 {{AttributeKey::window, window_numbers(window).view()}}, {select, scatter});
   }
   /// Sorts all arrays by the comparator's order of `(a0, b0, a1, b1, ...)`; several give a tuple.
-  constexpr auto sort(std::span<const Value> values, std::int64_t dimension, bool is_stable, ComputationId comparator)
-      -> Value {
+  constexpr auto sort(std::span<const Value> values, std::int64_t dimension, bool is_stable,
+                      ComputationId comparator) -> Value {
     return make(Opcode::sort, {}, values,
                 {{AttributeKey::dimensions, dimension}, {AttributeKey::is_stable, is_stable}}, {comparator});
   }
@@ -13679,9 +14260,10 @@ class Builder {
   constexpr auto while_loop(Value init, ComputationId condition, ComputationId body) -> Value {
     return make(Opcode::while_, {}, {init}, {}, {body, condition});
   }
-  /// Calls the branch that `selector` picks (PRED: the first if true; s32: by number) with that branch's operand.
-  constexpr auto conditional(Value selector, std::span<const Value> operands, std::span<const ComputationId> branches)
-      -> Value {
+  /// Calls the branch that `selector` picks (PRED: the first if true; s32: by number) with that branch's
+  /// operand.
+  constexpr auto conditional(Value selector, std::span<const Value> operands,
+                             std::span<const ComputationId> branches) -> Value {
     return make(Opcode::conditional, {}, with_first(selector, operands).view(), {}, branches);
   }
   constexpr auto call(ComputationId computation, std::span<const Value> operands) -> Value {
@@ -13700,7 +14282,8 @@ class Builder {
   }
   constexpr auto opt_barrier(Value x) -> Value { return make(Opcode::opt_barrier, {}, {x}, {}); }
 
-  constexpr auto custom_call(const CustomCall& what, std::span<const Value> operands, ShapeId result) -> Value {
+  constexpr auto custom_call(const CustomCall& what, std::span<const Value> operands, ShapeId result)
+      -> Value {
     Pool<std::int64_t> aliases;
     for (const CustomCall::Alias& alias : what.aliases) {
       aliases.push_back(alias.output);
@@ -13714,8 +14297,8 @@ class Builder {
                  {AttributeKey::api_version, what.api_version}},
                 what.called);
   }
-  constexpr auto custom_call(const CustomCall& what, std::initializer_list<Value> operands, const Shape& result)
-      -> Value {
+  constexpr auto custom_call(const CustomCall& what, std::initializer_list<Value> operands,
+                             const Shape& result) -> Value {
     const Expected<ShapeId> id = intern(result);
     if (!id) return fail(id.error().front());
     return custom_call(what, std::span(operands.begin(), operands.size()), *id);
@@ -13736,16 +14319,16 @@ class Builder {
       -> Value {
     return all_reduce(std::span<const Value>(&x, 1), reducer, groups, channel);
   }
-  constexpr auto all_gather(Value x, std::int64_t dimension, const ReplicaGroups& groups, Channel channel = {})
-      -> Value {
+  constexpr auto all_gather(Value x, std::int64_t dimension, const ReplicaGroups& groups,
+                            Channel channel = {}) -> Value {
     return make(Opcode::all_gather, {}, {x},
                 {{AttributeKey::dimensions, dimension},
                  {AttributeKey::channel_id, channel.id},
                  {AttributeKey::replica_groups, groups.numbers()},
                  {AttributeKey::use_global_device_ids, channel.use_global_device_ids}});
   }
-  constexpr auto reduce_scatter(Value x, std::int64_t dimension, ComputationId reducer, const ReplicaGroups& groups,
-                                Channel channel = {}) -> Value {
+  constexpr auto reduce_scatter(Value x, std::int64_t dimension, ComputationId reducer,
+                                const ReplicaGroups& groups, Channel channel = {}) -> Value {
     return make(Opcode::reduce_scatter, {}, {x},
                 {{AttributeKey::dimensions, dimension},
                  {AttributeKey::channel_id, channel.id},
@@ -13754,8 +14337,8 @@ class Builder {
                 {reducer});
   }
   /// Splits `dimension` among the group and joins what arrives along the same dimension.
-  constexpr auto all_to_all(Value x, std::int64_t dimension, const ReplicaGroups& groups, Channel channel = {})
-      -> Value {
+  constexpr auto all_to_all(Value x, std::int64_t dimension, const ReplicaGroups& groups,
+                            Channel channel = {}) -> Value {
     return make(Opcode::all_to_all, {}, {x},
                 {{AttributeKey::dimensions, dimension},
                  {AttributeKey::channel_id, channel.id},
@@ -13768,7 +14351,8 @@ class Builder {
                 {{AttributeKey::channel_id, channel.id}, {AttributeKey::replica_groups, groups.numbers()}});
   }
   /// `pairs` holds source and target in turn; a rank that is no target gets zeros.
-  constexpr auto collective_permute(Value x, std::span<const std::int64_t> pairs, Channel channel = {}) -> Value {
+  constexpr auto collective_permute(Value x, std::span<const std::int64_t> pairs, Channel channel = {})
+      -> Value {
     return make(Opcode::collective_permute, {}, {x},
                 {{AttributeKey::channel_id, channel.id}, {AttributeKey::source_target_pairs, pairs}});
   }
@@ -13819,12 +14403,13 @@ class Builder {
     return make(opcode, declared, operands, attributes, std::span(called.begin(), called.size()));
   }
   constexpr auto make(Opcode opcode, ShapeId declared, std::initializer_list<Value> operands,
-                      std::initializer_list<detail::NewAttribute> attributes, std::span<const ComputationId> called) -> Value {
+                      std::initializer_list<detail::NewAttribute> attributes,
+                      std::span<const ComputationId> called) -> Value {
     return make(opcode, declared, std::span(operands.begin(), operands.size()), attributes, called);
   }
   constexpr auto make(Opcode opcode, ShapeId declared, std::span<const Value> operands,
-                      std::initializer_list<detail::NewAttribute> attributes, std::span<const ComputationId> called = {})
-      -> Value {
+                      std::initializer_list<detail::NewAttribute> attributes,
+                      std::span<const ComputationId> called = {}) -> Value {
     for (const ComputationId id : called)
       if (!id.valid()) return {};
     for (const Value v : operands)
@@ -13873,14 +14458,16 @@ class Builder {
     return v;
   }
 
-  /// An instruction of this computation that gives the same; so a constant is kept once. Large ones are not compared.
+  /// An instruction of this computation that gives the same; so a constant is kept once. Large ones are not
+  /// compared.
   [[nodiscard]] constexpr auto find_source(const Instruction& i) const -> Value {
     constexpr std::uint32_t longest_literal = 16;
     const std::string_view bytes = module_.text(i, AttributeKey::literal);
     if (bytes.size() > longest_literal) return {};
     for (std::uint32_t n = sources_.size(); n-- > scopes_.back().first_source;) {
       const Instruction& other = module_[sources_[n]];
-      if (other.opcode == i.opcode && other.shape == i.shape && bytes == module_.text(other, AttributeKey::literal) &&
+      if (other.opcode == i.opcode && other.shape == i.shape &&
+          bytes == module_.text(other, AttributeKey::literal) &&
           module_.number(i, AttributeKey::dimensions) == module_.number(other, AttributeKey::dimensions))
         return sources_[n];
     }
@@ -13901,7 +14488,8 @@ class Builder {
       return Diagnostic::error(DiagnosticCode::unsupported,
                                text_of("XLA has no type ", dtype_info(shape.dtype).torch_name));
     if (shape.dims.overflowed())
-      return Diagnostic::error(DiagnosticCode::unsupported, text_of("a shape has more than ", max_rank, " dimensions"));
+      return Diagnostic::error(DiagnosticCode::unsupported,
+                               text_of("a shape has more than ", max_rank, " dimensions"));
     const std::optional<std::int64_t> count = checked_element_count(shape.dims);
     if (!count || *count > std::numeric_limits<std::int64_t>::max() / byte_size(shape.dtype))
       return Diagnostic::error(DiagnosticCode::invalid_hlo,
@@ -13957,7 +14545,9 @@ class Builder {
   [[nodiscard]] static constexpr auto clean_name(std::string_view name) -> Text {
     Text clean;
     const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-    const auto is_inner = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '.' || c == '-'; };
+    const auto is_inner = [&](char c) {
+      return is_letter(c) || (c >= '0' && c <= '9') || c == '.' || c == '-';
+    };
     while (name.starts_with("__")) name.remove_prefix(1);
     if (name.empty() || !(is_letter(name[0]) || name[0] == '_')) clean.append("x_");
     for (const char c : name) clean.append(is_inner(c) ? c : '_');
@@ -13969,7 +14559,8 @@ class Builder {
   }
 
   constexpr auto extreme(DType dtype, bool lowest) -> Value {
-    if (is_complex(dtype)) return fail(Diagnostic::error(DiagnosticCode::invalid_hlo, "complex numbers have no order"));
+    if (is_complex(dtype))
+      return fail(Diagnostic::error(DiagnosticCode::invalid_hlo, "complex numbers have no order"));
     if (dtype == DType::boolean) return constant(dtype, !lowest);
     if (is_integral(dtype)) {
       constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -13994,8 +14585,8 @@ class Builder {
   [[nodiscard]] static constexpr auto window_numbers(const Window& window) -> Numbers {
     Numbers numbers;
     for (const WindowDim& w : window)
-      for (const std::int64_t n : {w.size, w.stride, w.padding_low, w.padding_high, w.window_dilation, w.base_dilation,
-                                   std::int64_t{w.reversal ? 1 : 0}})
+      for (const std::int64_t n : {w.size, w.stride, w.padding_low, w.padding_high, w.window_dilation,
+                                   w.base_dilation, std::int64_t{w.reversal ? 1 : 0}})
         numbers.push_back(n);
     return numbers;
   }
@@ -14011,7 +14602,8 @@ class Builder {
     part(d.output_batch, d.output_feature, d.output_spatial);
     return numbers;
   }
-  [[nodiscard]] static constexpr auto precision_numbers(std::span<const std::int64_t> numbers, Precision precision)
+  [[nodiscard]] static constexpr auto precision_numbers(std::span<const std::int64_t> numbers,
+                                                        Precision precision)
       -> std::span<const std::int64_t> {
     return precision == Precision::standard ? std::span<const std::int64_t>() : numbers;
   }
@@ -14027,7 +14619,8 @@ class Builder {
   [[nodiscard]] static constexpr auto with_first(Value first, std::span<const Value> rest) -> Pool<Value> {
     return joined(std::span<const Value>(&first, 1), rest);
   }
-  [[nodiscard]] static constexpr auto joined(std::span<const Value> a, std::span<const Value> b) -> Pool<Value> {
+  [[nodiscard]] static constexpr auto joined(std::span<const Value> a, std::span<const Value> b)
+      -> Pool<Value> {
     Pool<Value> all;
     all.append(a);
     all.append(b);
@@ -14051,7 +14644,8 @@ class Builder {
 // ---- fxpass/hlo/verify.hpp
 
 /// @file
-/// Whether a module is what XLA's readers and XLA's verifier take. Meant to find a wrong lowering before an emitter runs.
+/// Whether a module is what XLA's readers and XLA's verifier take. Meant to find a wrong lowering before an
+/// emitter runs.
 
 namespace fxpass::hlo {
 
@@ -14086,7 +14680,8 @@ class Verifier {
 
  private:
   constexpr void report(std::string_view what) {
-    found_.add(Diagnostic::error(DiagnosticCode::invalid_hlo, text_of("HLO module ", module_.name, ": ", what)));
+    found_.add(
+        Diagnostic::error(DiagnosticCode::invalid_hlo, text_of("HLO module ", module_.name, ": ", what)));
   }
   constexpr void report(ComputationId id, std::string_view what) {
     Text message = "HLO computation ";
@@ -14112,26 +14707,34 @@ class Verifier {
   }
   /// What XLA takes as a name without changing it.
   [[nodiscard]] static constexpr auto is_name(std::string_view name) -> bool {
-    const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+    const auto is_letter = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    };
     if (name.empty() || !is_letter(name[0]) || name.starts_with("__")) return false;
     for (const char c : name)
       if (!is_letter(c) && !(c >= '0' && c <= '9') && c != '.' && c != '-') return false;
     return true;
   }
 
-  /// Whether every index and range of a computation lies within the tables. Computations fill the instructions in turn.
+  /// Whether every index and range of a computation lies within the tables. Computations fill the
+  /// instructions in turn.
   constexpr auto has_sound_tables(ComputationId id, std::uint32_t first) -> bool {
     const Computation& c = module_[id];
-    const auto is_inside = [&](Value v) { return v.id >= c.instructions.begin && v.id < c.instructions.end(); };
+    const auto is_inside = [&](Value v) {
+      return v.id >= c.instructions.begin && v.id < c.instructions.end();
+    };
     bool sound = c.instructions.begin == first && lies_in(c.instructions, module_.instructions) &&
-                 lies_in(c.parameters, module_.parameters) && lies_in(c.name, module_.chars) && is_inside(c.root);
+                 lies_in(c.parameters, module_.parameters) && lies_in(c.name, module_.chars) &&
+                 is_inside(c.root);
     if (sound)
       for (const Value v : module_.parameters_of(c)) sound = sound && is_inside(v);
-    for (std::uint32_t n = first; sound && n < c.instructions.end(); ++n) sound = has_sound_tables({n}, c, id);
+    for (std::uint32_t n = first; sound && n < c.instructions.end(); ++n)
+      sound = has_sound_tables({n}, c, id);
     if (!sound) report(text_of("tables of computation ", id.index + 1, " are damaged"));
     return sound;
   }
-  [[nodiscard]] constexpr auto has_sound_tables(Value v, const Computation& c, ComputationId id) const -> bool {
+  [[nodiscard]] constexpr auto has_sound_tables(Value v, const Computation& c, ComputationId id) const
+      -> bool {
     const Instruction& i = module_[v];
     if (static_cast<std::size_t>(i.opcode) >= opcode_table.size() || !shapes_.contains(i.shape)) return false;
     if (i.metadata >= module_.metadata.size() || !lies_in(i.name, module_.chars)) return false;
@@ -14149,7 +14752,8 @@ class Verifier {
       if (callee.index >= id.index) return false;
     for (const Attribute& a : module_.attributes_of(i)) {
       if (static_cast<std::size_t>(a.key) >= attribute_table.size()) return false;
-      if (!(holds_text(a.key) ? lies_in(a.value, module_.chars) : lies_in(a.value, module_.numbers))) return false;
+      if (!(holds_text(a.key) ? lies_in(a.value, module_.chars) : lies_in(a.value, module_.numbers)))
+        return false;
     }
     return true;
   }
@@ -14202,7 +14806,8 @@ class Verifier {
     return text.find('=') != std::string_view::npos && is_name(text.substr(0, text.find('=')));
   }
 
-  /// Instructions, and all computations but the entry, end in their number; so only the entry may meet another's name.
+  /// Instructions, and all computations but the entry, end in their number; so only the entry may meet
+  /// another's name.
   constexpr void check_computation_names() {
     const std::uint32_t entry = module_.computations.size() - 1;
     Text entry_name, name;
@@ -14233,7 +14838,8 @@ class Verifier {
         report(text_of("output ", alias.output, " or parameter ", alias.parameter, " is aliased twice"));
       const ShapeId output = shapes_.is_tuple(result) ? elements[alias.output] : result;
       const ShapeId parameter = module_[parameters[alias.parameter]].shape;
-      if (!shapes_.is_array(output) || !shapes_.is_array(parameter) || !may_share(alias.kind, output, parameter))
+      if (!shapes_.is_array(output) || !shapes_.is_array(parameter) ||
+          !may_share(alias.kind, output, parameter))
         report(text_of("output ", alias.output, " does not fit the buffer of parameter ", alias.parameter));
     }
   }
@@ -14252,9 +14858,11 @@ class Verifier {
 
 }  // namespace detail
 
-/// Checks the invariants of `module`. Reports all that is wrong, each with the instruction and the node it comes from.
-/// O(instructions + attributes).
-[[nodiscard]] constexpr auto verify(const Module& module) -> Status { return detail::Verifier(module).run(); }
+/// Checks the invariants of `module`. Reports all that is wrong, each with the instruction and the node it
+/// comes from. O(instructions + attributes).
+[[nodiscard]] constexpr auto verify(const Module& module) -> Status {
+  return detail::Verifier(module).run();
+}
 
 }  // namespace fxpass::hlo
 
@@ -14361,6 +14969,25 @@ class LoweringContext {
     const auto given = call.given(name);
     if (given && given->is_node()) return {tensor(call, *given, name), {}};
     return {{}, number(call, name)};
+  }
+  /// An argument as a number; none if it is something else.
+  [[nodiscard]] constexpr auto number_of(const Argument& a) const -> std::optional<Number> {
+    switch (a.kind()) {
+      case ArgumentKind::integer: return Number(a.integer());
+      case ArgumentKind::boolean: return Number(a.boolean());
+      case ArgumentKind::real: return Number(a.real());
+      case ArgumentKind::complex: {
+        const auto parts = graph_.children(a);
+        if (parts.size() != 2) return std::nullopt;
+        const auto real_part = number_of(parts[0]), imaginary_part = number_of(parts[1]);
+        if (!real_part || !imaginary_part) return std::nullopt;
+        Number n(real_part->real);
+        n.category = DTypeCategory::complex;
+        n.imaginary = imaginary_part->real;
+        return n;
+      }
+      default: return std::nullopt;
+    }
   }
   constexpr auto number(const Call& call, std::string_view name) -> Number {
     if (const auto given = call.given(name)) {
@@ -14542,24 +15169,6 @@ class LoweringContext {
   constexpr auto next_channel() -> std::int64_t { return ++channels_; }
 
  private:
-  [[nodiscard]] constexpr auto number_of(const Argument& a) const -> std::optional<Number> {
-    switch (a.kind()) {
-      case ArgumentKind::integer: return Number(a.integer());
-      case ArgumentKind::boolean: return Number(a.boolean());
-      case ArgumentKind::real: return Number(a.real());
-      case ArgumentKind::complex: {
-        const auto parts = graph_.children(a);
-        if (parts.size() != 2) return std::nullopt;
-        const auto real_part = number_of(parts[0]), imaginary_part = number_of(parts[1]);
-        if (!real_part || !imaginary_part) return std::nullopt;
-        Number n(real_part->real);
-        n.category = DTypeCategory::complex;
-        n.imaginary = imaginary_part->real;
-        return n;
-      }
-      default: return std::nullopt;
-    }
-  }
   constexpr auto missing(const Call& call, std::string_view name) -> hlo::Value {
     return fail(call, DiagnosticCode::unsupported, text_of("argument '", name, "' is missing"));
   }
@@ -14772,7 +15381,8 @@ struct lowerings {
 template <class... Lists>
 using joined_lowerings = detail::join<lowerings, Lists...>;
 
-// Words for what the compiler says, beside those of pass/verdict.hpp. -------------------------------------------------
+// Words for what the compiler says, beside those of pass/verdict.hpp. ---------------------------------------------------
+namespace verdict {
 template <class L>
 struct lowering;
 template <class L>
@@ -14783,9 +15393,11 @@ template <class... Words>
 struct duplicate_lowering {
   static constexpr bool ok = false;
 };
+}  // namespace verdict
 template <class... Words>
-struct check_verdict<duplicate_lowering<Words...>> {
-  static_assert(duplicate_lowering<Words...>::ok, "fxpass: two lowerings for one operator: 'override_with' replaces one");
+struct check_verdict<verdict::duplicate_lowering<Words...>> {
+  static_assert(verdict::duplicate_lowering<Words...>::ok,
+                "fxpass: two lowerings for one operator: 'override_with' replaces one");
 };
 
 namespace detail {
@@ -14797,8 +15409,8 @@ template <class List>
 struct LoweringVerdict<List, true> {
   using First = typename Unwrapped<at<List::clash.first, List>>::type;
   using Second = typename Unwrapped<at<List::clash.second, List>>::type;
-  using type =
-      duplicate_lowering<lowering<Second>, lowers_the_operator_of<First>, verdict::to_mend<override_with<lowerings<Second>>>>;
+  using type = verdict::duplicate_lowering<verdict::lowering<Second>, verdict::lowers_the_operator_of<First>,
+                                           verdict::to_mend<verdict::override_with<lowerings<Second>>>>;
 };
 }  // namespace detail
 
@@ -15909,13 +16521,44 @@ struct LowerEye {
   }
 };
 
+/// `torch.tensor([...])` as Dynamo leaves it: numbers in nested lists.
+struct LowerTensorLiteral {
+  static constexpr std::string_view op = "torch.tensor";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const auto arguments = c.graph().arguments(call.id());
+    const hlo::Shape result = c.result_shape(call);
+    Pool<std::int64_t> integers;
+    Pool<double> reals;
+    bool are_numbers = !arguments.empty();
+    if (are_numbers) collect(c, arguments[0], integers, reals, are_numbers);
+    if (!are_numbers || reals.size() != result.element_count())
+      return c.unsupported(call, "what it holds is not all known numbers");
+    if (integers.size() == reals.size()) return c.builder().constant(result.dtype, result.dims, integers.view());
+    return c.builder().constant(result.dtype, result.dims, reals.view());
+  }
+
+ private:
+  /// Integers are kept apart, since a double does not hold all of them.
+  static constexpr void collect(auto& c, const Argument& a, Pool<std::int64_t>& integers, Pool<double>& reals,
+                                bool& are_numbers) {
+    if (a.is_sequence()) {
+      for (const Argument& member : c.graph().children(a)) collect(c, member, integers, reals, are_numbers);
+    } else if (const auto n = c.number_of(a); n && n->category != DTypeCategory::complex) {
+      if (n->category != DTypeCategory::floating) integers.push_back(n->integer);
+      reals.push_back(n->real);
+    } else {
+      are_numbers = false;
+    }
+  }
+};
+
 using CreationLowerings =
     lowerings<LowerConstant<0, "aten.zeros", "aten.zeros_like", "aten.new_zeros", "aten.empty", "aten.empty_like",
                             "aten.new_empty", "aten.empty_strided", "aten.new_empty_strided", "aten.empty_permuted",
                             "aten.zero">,
               LowerConstant<1, "aten.ones", "aten.ones_like", "aten.new_ones">,
               LowerFilled<"fill_value", "aten.full", "aten.full_like", "aten.new_full">,
-              LowerFilled<"value", "aten.fill">, LowerFilled<"s", "aten.scalar_tensor">, LowerArange, LowerEye>;
+              LowerFilled<"value", "aten.fill">, LowerFilled<"s", "aten.scalar_tensor">, LowerArange, LowerEye, LowerTensorLiteral>;
 
 }  // namespace fxpass
 
@@ -16501,16 +17144,17 @@ struct LowerSwapDims {
 
 /// The last two dimensions exchanged; fewer than two stay.
 struct LowerMatrixTranspose {
-  static constexpr std::array<std::string_view, 5> op{"aten.t", "aten.t_copy", "aten.mT", "aten.numpy_T",
-                                                      "aten.matrix_H"};
+  static constexpr std::array<std::string_view, 6> op{"aten.t",       "aten.t_copy",   "aten.mT",
+                                                      "aten.numpy_T", "aten.matrix_H", "aten.adjoint"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.tensor(call, "self");
     const std::size_t rank = c.builder().rank(x);
     if (rank < 2) return x;
-    if (is_complex(c.builder().dtype(x)) && call.name() == "aten.matrix_H.default")
+    const bool is_conjugate = call.schema().base() == "aten.matrix_H" || call.schema().base() == "aten.adjoint";
+    if (is_conjugate && is_complex(c.builder().dtype(x)))
       return c.unsupported(call, "a conjugate transpose of complex numbers");
     hlo::Dims order = hlo::iota_dims(rank);
-    if (call.name() == "aten.numpy_T.default")
+    if (call.schema().base() == "aten.numpy_T")
       std::ranges::reverse(order);
     else
       std::ranges::swap(order[rank - 2], order[rank - 1]);
@@ -17449,6 +18093,7 @@ struct LowerKernelCall {
       }
 
     hlo::CustomCall what{native_kernel_target, kernel.backend_config()};
+    what.api_version = hlo::ApiVersion::unspecified;
     what.aliases = aliases.view();
     const hlo::Value result =
         b.custom_call(what, operands.view(), is_tuple ? b.shapes().tuple(shapes.view()) : shapes[0]);
@@ -18660,11 +19305,11 @@ class StagedFile {
  public:
   explicit StagedFile(std::string_view path) : path_(path), target_(path) {
     std::error_code none;
-    // The file behind a symbolic link is replaced, not the link; what is no file, such as /dev/stdout, is written as it
-    // is.
-    if (std::filesystem::is_symlink(target_, none)) target_ = std::filesystem::weakly_canonical(target_, none).string();
+    // What is no file, such as /dev/stdout, is written as it is; of a symbolic link the file behind it is replaced.
     const auto status = std::filesystem::status(target_, none);
     is_direct_ = std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
+    if (!is_direct_ && std::filesystem::is_symlink(target_, none))
+      target_ = std::filesystem::weakly_canonical(target_, none).string();
     staged_ = is_direct_ ? target_ : target_ + ".partial";
   }
   StagedFile(const StagedFile&) = delete;
@@ -19066,7 +19711,8 @@ class CountingSink {
 
 /// `N` characters in place: text, or bytes, as a constant.
 ///
-/// Why not a growing text: Clang's limit of evaluation steps is met ten times later if the size is counted first.
+/// Why not a growing text: Clang's limit of evaluation steps is met ten times later if the size is counted
+/// first.
 template <std::size_t N>
 class FixedText {
  public:
@@ -19083,8 +19729,9 @@ class FixedText {
 
 /// A type that writes a module in one form.
 ///
-/// `name` is how users pick it, `file_ending` that of its files, point included. `write(sink, module)` is a `static`
-/// function that writes the same characters, or bytes, every time. It needs a module that `hlo::verify` accepts.
+/// `name` is how users pick it, `file_ending` that of its files, point included. `write(sink, module)` is a
+/// `static` function that writes the same characters, or bytes, every time. It needs a module that
+/// `hlo::verify` accepts.
 template <class E>
 concept Emitter = requires(Text& text, CountingSink& count, const hlo::Module& module) {
   { E::name } -> std::convertible_to<std::string_view>;
@@ -19101,8 +19748,8 @@ template <Emitter E>
   return text;
 }
 
-/// The same as a constant: `constexpr auto text = emit_constant<HloText>([] { return make_module(); });`, of which
-/// `text.view()` is the characters. `Make` is a lambda without captures; it is called twice.
+/// The same as a constant: `constexpr auto text = emit_constant<HloText>([] { return make_module(); });`, of
+/// which `text.view()` is the characters. `Make` is a lambda without captures; it is called twice.
 template <Emitter E, class Make>
 [[nodiscard]] consteval auto emit_constant(Make make) {
   constexpr std::size_t size = [] {
@@ -19129,7 +19776,8 @@ namespace fxpass::detail {
   return (static_cast<std::size_t>(std::bit_width(value | 1)) + 6) / 7;
 }
 
-/// Writes the fields of one message. As proto3 has it, a number 0, a false flag and empty bytes are not written.
+/// Writes the fields of one message. As proto3 has it, a number 0, a false flag and empty bytes are not
+/// written.
 template <TextSink Sink>
 class WireWriter {
  public:
@@ -19174,9 +19822,9 @@ class WireWriter {
     varint(size);
     for (std::uint64_t n = 0; n < count; ++n) varint(get(n));
   }
-  /// A submessage, present even if it is empty. `write_fields` takes a `WireWriter` of any sink and writes the same
-  /// every time: its length comes first on the wire, so it is counted first. A message in `n` others is thus counted
-  /// `n` times and written once.
+  /// A submessage, present even if it is empty. `write_fields` takes a `WireWriter` of any sink and writes
+  /// the same every time: its length comes first on the wire, so it is counted first. A message in `n` others
+  /// is thus counted `n` times and written once.
   template <class WriteFields>
   constexpr void message(std::uint32_t field, WriteFields write_fields) {
     CountingSink count;
@@ -19215,9 +19863,9 @@ class WireWriter {
 /// @file
 /// A serialised `xla.HloModuleProto`, as neuronx-cc and XLA's tools read it.
 ///
-/// Only fields that the older schema knows which neuronx-cc is built with. Instructions and computations are numbered by
-/// one counter from 1 on; that XLA refuses numbers above 2^31 - 1. Field numbers: `xla/service/hlo.proto`,
-/// `xla/xla_data.proto`.
+/// Only fields that the older schema knows which neuronx-cc is built with. Instructions and computations are
+/// numbered by one counter from 1 on; that XLA refuses numbers above 2^31 - 1. Field numbers:
+/// `xla/service/hlo.proto`, `xla/xla_data.proto`.
 
 namespace fxpass {
 
@@ -19296,7 +19944,8 @@ class HloProtoWriter {
     wire.number(6, computation_number(entry));
     if (!module_.aliases.empty()) {
       wire.message(8, [&](auto& aliases) {
-        for (const hlo::Alias& alias : module_.aliases) aliases.message(1, [&](auto& w) { alias_entry(w, alias); });
+        for (const hlo::Alias& alias : module_.aliases)
+          aliases.message(1, [&](auto& w) { alias_entry(w, alias); });
       });
     }
   }
@@ -19304,7 +19953,9 @@ class HloProtoWriter {
  private:
   using Key = hlo::AttributeKey;
 
-  [[nodiscard]] static constexpr auto number_of(hlo::Value v) -> std::int64_t { return std::int64_t{v.id} + 1; }
+  [[nodiscard]] static constexpr auto number_of(hlo::Value v) -> std::int64_t {
+    return std::int64_t{v.id} + 1;
+  }
   [[nodiscard]] constexpr auto computation_number(hlo::ComputationId id) const -> std::int64_t {
     return std::int64_t{module_.instructions.size()} + id.index + 1;
   }
@@ -19344,7 +19995,8 @@ class HloProtoWriter {
 
   template <class Wire>
   constexpr void program_shape(Wire& w, const hlo::Computation& c) const {
-    for (const hlo::Value v : module_.parameters_of(c)) w.message(1, [&](auto& s) { shape(s, module_[v].shape); });
+    for (const hlo::Value v : module_.parameters_of(c))
+      w.message(1, [&](auto& s) { shape(s, module_[v].shape); });
     w.message(2, [&](auto& s) { shape(s, module_.result_shape(c)); });
     for (const hlo::Value v : module_.parameters_of(c)) name(w, 3, v);
   }
@@ -19425,7 +20077,8 @@ class HloProtoWriter {
       });
       return;
     }
-    if (a.key == Key::literal) return w.message(field, [&](auto& literal_message) { literal(literal_message, i); });
+    if (a.key == Key::literal)
+      return w.message(field, [&](auto& literal_message) { literal(literal_message, i); });
 
     const std::span<const std::int64_t> n = module_.numbers.view(a.value);
     switch (a.key) {
@@ -19433,7 +20086,8 @@ class HloProtoWriter {
       case Key::comparison_direction:
       case Key::comparison_type: return w.bytes(field, hlo::enumeration_name(a.key, n[0]));
       case Key::window: return w.message(field, [&](auto& m) { window(m, n); });
-      case Key::convolution_dimensions: return w.message(field, [&](auto& m) { convolution_dimensions(m, n); });
+      case Key::convolution_dimensions:
+        return w.message(field, [&](auto& m) { convolution_dimensions(m, n); });
       case Key::slice:
       case Key::source_target_pairs: {
         const std::size_t each = a.key == Key::slice ? hlo::detail::slice_numbers : 2;
@@ -19444,7 +20098,8 @@ class HloProtoWriter {
       case Key::padding:
         return w.message(field, [&](auto& config) {
           for (std::size_t at = 0; at < n.size(); at += hlo::detail::padding_numbers)
-            config.message(1, [&](auto& m) { fields_from_one(m, n.subspan(at, hlo::detail::padding_numbers)); });
+            config.message(1,
+                           [&](auto& m) { fields_from_one(m, n.subspan(at, hlo::detail::padding_numbers)); });
         });
       case Key::replica_groups:
         for (std::size_t at = 0; at < n.size(); at += 1 + static_cast<std::size_t>(n[at]))
@@ -19460,14 +20115,16 @@ class HloProtoWriter {
         return;
       default: break;
     }
-    if (info.kind == hlo::AttributeKind::numbers || a.key == Key::operand_precision) return w.packed(field, n);
+    if (info.kind == hlo::AttributeKind::numbers || a.key == Key::operand_precision)
+      return w.packed(field, n);
     w.number(field, n[0]);
   }
 
   /// The i-th number in field i, from 1 on.
   template <class Wire>
   static constexpr void fields_from_one(Wire& w, std::span<const std::int64_t> n) {
-    for (std::size_t field = 0; field < n.size(); ++field) w.number(static_cast<std::uint32_t>(field + 1), n[field]);
+    for (std::size_t field = 0; field < n.size(); ++field)
+      w.number(static_cast<std::uint32_t>(field + 1), n[field]);
   }
   /// Window dimensions keep their seven numbers in the order of the fields.
   template <class Wire>
@@ -19489,8 +20146,8 @@ class HloProtoWriter {
     w.packed(12, dims.output_spatial);
   }
 
-  /// Integers of 32 and 64 bits are varints, everything else is its bytes: floating-point numbers as a packed list of
-  /// fixed width, and what is narrower as a string.
+  /// Integers of 32 and 64 bits are varints, everything else is its bytes: floating-point numbers as a packed
+  /// list of fixed width, and what is narrower as a string.
   template <class Wire>
   constexpr void literal(Wire& w, const hlo::Instruction& i) const {
     const DType dtype = module_.shapes.dtype(i.shape);
@@ -19512,7 +20169,8 @@ class HloProtoWriter {
 
 }  // namespace detail
 
-/// A serialised HloModuleProto. Replica and partition counts are no part of it: they are options of the compiler.
+/// A serialised HloModuleProto. Replica and partition counts are no part of it: they are options of the
+/// compiler.
 struct HloProto {
   static constexpr std::string_view name = "hlo-proto";
   static constexpr std::string_view file_ending = ".pb";
@@ -19606,7 +20264,8 @@ class HloTextWriter {
       separated(module_.aliases, ", ", [&](const hlo::Alias& alias) {
         put('{');
         if (is_tuple) put(alias.output);
-        put("}: (", alias.parameter, ", {}, ", alias.kind == hlo::Alias::Kind::must ? "must-alias" : "may-alias", ')');
+        put("}: (", alias.parameter, ", {}, ",
+            alias.kind == hlo::Alias::Kind::must ? "must-alias" : "may-alias", ')');
       });
       put(" }");
     }
@@ -19689,7 +20348,8 @@ class HloTextWriter {
         one("scatter", 1);
         return;
       case hlo::Opcode::conditional:
-        if (module_.shapes.dtype(module_.operand_shape(i, 0)) != DType::boolean) return all("branch_computations");
+        if (module_.shapes.dtype(module_.operand_shape(i, 0)) != DType::boolean)
+          return all("branch_computations");
         one("true_computation", 0);
         one("false_computation", 1);
         return;
@@ -19787,10 +20447,15 @@ class HloTextWriter {
     if (rank != 0) {
       part("size=", true, [](W) { return true; }, [&](W w) { put(w.size); });
       part(" stride=", false, [](W w) { return w.stride != 1; }, [&](W w) { put(w.stride); });
-      part(" pad=", false, [](W w) { return w.padding_low != 0 || w.padding_high != 0; },
-           [&](W w) { put(w.padding_low, '_', w.padding_high); });
-      part(" lhs_dilate=", false, [](W w) { return w.base_dilation != 1; }, [&](W w) { put(w.base_dilation); });
-      part(" rhs_dilate=", false, [](W w) { return w.window_dilation != 1; }, [&](W w) { put(w.window_dilation); });
+      part(
+          " pad=", false, [](W w) { return w.padding_low != 0 || w.padding_high != 0; },
+          [&](W w) { put(w.padding_low, '_', w.padding_high); });
+      part(
+          " lhs_dilate=", false, [](W w) { return w.base_dilation != 1; },
+          [&](W w) { put(w.base_dilation); });
+      part(
+          " rhs_dilate=", false, [](W w) { return w.window_dilation != 1; },
+          [&](W w) { put(w.window_dilation); });
       part(" rhs_reversal=", false, [](W w) { return w.reversal; }, [&](W w) { put(w.reversal ? 1 : 0); });
     }
     put('}');
@@ -19938,6 +20603,96 @@ struct HloText {
 
 }  // namespace fxpass
 
+// ---- fxpass/emit/pass_dumper.hpp
+
+/// @file
+/// `PassDumper`: the graph before and behind each pass, in files.
+
+namespace fxpass {
+
+/// Writes `<folder>/passes/00_original.txt` before the first pass, and `<folder>/passes/NN_after_<pass>.txt` behind the
+/// NN-th: a title, the replica groups that are known, the graph as FX text, the graph as Python. A dump is for people
+/// who look for an error, so a file that cannot be written stops nothing; `problems` tells.
+class PassDumper {
+ public:
+  explicit PassDumper(std::string_view folder) : folder_(std::filesystem::path(folder) / "passes") {}
+
+  void before(std::string_view, const Graph& graph) {
+    if (has_original_) return;
+    has_original_ = true;
+    std::error_code error;
+    std::filesystem::create_directories(folder_, error);
+    if (error)
+      problems_.add(Diagnostic::warning(DiagnosticCode::file_unreadable,
+                                        text_of("cannot make folder '", folder_.string().c_str(), "'")));
+    dump("00_original.txt", "Original FX graph", graph);
+  }
+  void after(const PassReport& report, const Graph& graph) {
+    const std::size_t number = report.index + 1;
+    dump(text_of(number < 10 ? "0" : "", number, "_after_", report.name, ".txt"),
+         text_of("FX graph after pass '", report.name, "'"), graph);
+  }
+
+  /// The files that could not be written, as warnings.
+  [[nodiscard]] auto problems() const -> const Diagnostics& { return problems_; }
+
+  /// What stands in a file.
+  [[nodiscard]] static auto contents(std::string_view title, const Graph& graph) -> Text {
+    constexpr std::string_view rule = "==================================================\n";
+    Text text = text_of(title, '\n', rule);
+    append_replica_groups(text, graph);
+    append_all(text, graph, '\n', rule);
+    if (const Expected<Text> python = emit<FxPython>(graph))
+      append_to(text, *python);
+    else
+      append_all(text, python.error());
+    return text;
+  }
+
+ private:
+  void dump(std::string_view file, std::string_view title, const Graph& graph) {
+    const std::string path = (folder_ / file).string();
+    if (Status written = write_file(path, contents(title, graph)); !written)
+      for (Diagnostic d : written.error()) {
+        d.severity = Severity::warning;
+        problems_.add(std::move(d));
+      }
+  }
+  /// Each group name once, with the partition that its first collective has; nothing if no collective has one.
+  static void append_replica_groups(Text& text, const Graph& graph) {
+    std::vector<Text> told;
+    for (std::uint32_t i = 0; i < graph.node_count(); ++i) {
+      const Partition* partition = graph.replica_groups(NodeId{i});
+      const auto name = partition != nullptr ? Call(graph, NodeId{i}).string("group_name") : std::nullopt;
+      if (!name) continue;
+      bool is_known = false;
+      for (const Text& t : told) is_known = is_known || t == *name;
+      if (is_known) continue;
+      if (told.empty()) append_to(text, "Replica Groups\n--------------\n");
+      told.emplace_back(*name);
+      append_all(text, *name, ": [");
+      append_groups(text, graph.ranks(*partition), partition->group_size);
+      append_to(text, "]\n");
+    }
+    if (!told.empty()) append_to(text, '\n');
+  }
+  static void append_groups(Text& text, std::span<const std::int64_t> ranks, std::size_t group_size) {
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const bool opens = group_size == 0 || i % group_size == 0;
+      if (i > 0) append_to(text, opens ? "], " : ", ");
+      if (opens) append_to(text, '[');
+      append_to(text, ranks[i]);
+    }
+    if (!ranks.empty()) append_to(text, ']');
+  }
+
+  std::filesystem::path folder_;
+  bool has_original_ = false;
+  Diagnostics problems_;
+};
+
+}  // namespace fxpass
+
 // ---- fxpass/fxpass.hpp
 /// @file
 /// All of fxpass but the readers, in the order of the data flow. Readers parse files with compiled libraries and are
@@ -19948,6 +20703,8 @@ struct HloText {
 // The vocabulary: element types, errors as values.
 
 // A program: an FX graph as a value. Make one, look at it, change it, check it.
+
+// What the compiler says of passes in a wrong order. Before the rest, so that errors show a short chain of includes.
 
 // Passes over graphs: what is known of a module, what a pass needs and establishes, and pipelines of them.
 

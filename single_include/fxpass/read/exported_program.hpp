@@ -407,6 +407,7 @@ class ExportedGraphReader {
     for (const Json input : inputs) {
       InputSpec spec;
       std::string_view name;
+      json_.leave_node();
       if (!read_input_spec(*spec_json, spec, name) || !read_input(input, name, spec)) return false;
       ++spec_json;
     }
@@ -456,10 +457,11 @@ class ExportedGraphReader {
   }
   auto read_input(Json json, std::string_view name_in_signature, InputSpec spec) -> bool {
     Result input;
+    json_.enter_node(name_in(json), {});
     if (!read_result(json, input, spec.kind == InputKind::token)) return false;
     const std::string_view name = input.name.empty() ? name_in_signature : input.name;
     if (!name_in_signature.empty() && name != name_in_signature)
-      return json_.malformed("the graph's input '", name, "' is '", name_in_signature, "' in its signature");
+      return json_.malformed("the input is called '", name_in_signature, "' in the signature");
     const auto index = static_cast<std::uint32_t>(builder_.graph().inputs().size());
     if (input.name.empty() && !read_argument(json, spec.constant)) return false;
     if (const auto payload = payloads_.find(builder_.graph().text(spec.target)); payload != payloads_.end()) {
@@ -477,6 +479,7 @@ class ExportedGraphReader {
   // Nodes ------------------------------------------------------------------------------------------------------------
   auto read_nodes(JsonObject graph) -> bool {
     JsonArray nodes;
+    json_.leave_node();
     if (!json_.member(graph, "nodes", nodes)) return false;
     for (const Json node : nodes)
       if (!read_node(node)) return false;
@@ -518,14 +521,18 @@ class ExportedGraphReader {
     set_stack_trace(call.stack_trace);
     return region_operand(call.target) ? read_region(call) : read_call(call);
   }
-  /// The name of a lone result is its node's; before schema 8.8 that is the only place where a node's name stands.
-  static auto first_name(JsonArray outputs) -> std::string_view {
+  /// The name that an input or a result gives to its value; empty where it gives none.
+  static auto name_in(Json json) -> std::string_view {
     std::string_view name;
-    if (outputs.size() != 1) return name;
     for (const std::string_view path :
          {"/as_tensor/name", "/as_sym_int/as_name", "/as_sym_bool/as_name", "/as_sym_float/as_name"})
-      if (outputs.at(0).at_pointer(path).get(name) == simdjson::SUCCESS) return name;
+      if (json.at_pointer(path).get(name) == simdjson::SUCCESS) return name;
     return {};
+  }
+  /// The name of a lone result is its node's; before schema 8.8 that is the only place where a node's name stands.
+  static auto first_name(JsonArray outputs) -> std::string_view {
+    Json output;
+    return outputs.size() == 1 && outputs.at(0).get(output) == simdjson::SUCCESS ? name_in(output) : std::string_view();
   }
   /// Neighbours mostly stem from one line: the comparison spares the builder a look-up of a long text.
   void set_stack_trace(std::string_view trace) {

@@ -53,7 +53,7 @@ struct FxJsonContext {
   std::vector<DeclaredOperator> operators;
   /// How much JSON may still be read by inlining subgraphs, in bytes. Graphs that call each other twice over double
   /// with each level of nesting: without a limit, a small file would take for ever.
-  std::uint64_t inlining_budget = std::uint64_t{1} << 28U;
+  std::uint64_t inlining_budget = std::uint64_t{1} << 26U;
 };
 
 /// Reads one GRAPH, nested ones included. `read` once, then `take`.
@@ -522,7 +522,7 @@ class FxGraphReader {
   }
   auto pay_for(Subgraph& subgraph) -> bool {
     if (!subgraph.bytes) {
-      subgraph.bytes = 0;
+      subgraph.bytes = 1024;  // what reading an empty one costs
       for (const auto& [key, value] : subgraph.graph) *subgraph.bytes += key.size() + bytes_of(value);
     }
     if (*subgraph.bytes > context_.inlining_budget)

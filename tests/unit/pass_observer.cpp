@@ -80,7 +80,7 @@ struct Diary {
 };
 
 static_assert(PassObserver<Diary> && PassObserver<VerifyEach> && PassObserver<PassTimer<Text>> &&
-              PassObserver<PassDumper> && PassObserver<ObserverIf<Diary>> && !PassObserver<Graph>);
+              PassObserver<PassDumper> && !PassObserver<Graph>);
 
 constexpr auto observers_see_each_step() -> bool {
   Diary diary('a');
@@ -123,16 +123,6 @@ constexpr auto a_failure_shows_the_graph_before() -> bool {
          done.error().front().code == DiagnosticCode::unsupported;
 }
 FXPASS_TEST_TWICE(a_failure_shows_the_graph_before)
-
-constexpr auto observers_can_be_switched() -> bool {
-  Diary on('a');
-  Diary off('b');
-  Context context;
-  const auto done = pipeline(Append<"relu">{}).run_passes(Module<>(one_input()), context, ObserverIf(true, on),
-                                                          ObserverIf(false, off));
-  return done && !on.text.empty() && off.text.empty();
-}
-FXPASS_TEST_TWICE(observers_can_be_switched)
 
 constexpr auto verify_each_finds_a_false_claim() -> bool {
   Context context;

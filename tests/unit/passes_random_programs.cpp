@@ -89,7 +89,7 @@ class RandomProgram {
     const std::uint32_t rank = v.tensor.geometry.rank();
     const std::int64_t dim = rank == 0 ? 0 : pick(rank);
     EagerTensor t = v.tensor;
-    switch (pick(9)) {
+    switch (pick(12)) {
       case 0: {
         if (rank == 0 || t.geometry.sizes[static_cast<std::uint32_t>(dim)] == 0) return;
         const std::int64_t index = pick(static_cast<std::uint32_t>(t.geometry.sizes[static_cast<std::uint32_t>(dim)]));
@@ -144,8 +144,34 @@ class RandomProgram {
         t = Interpreter::expanded(t, sizes.view());
         return keep(builder_.call_method("expand", {v.node, list(sizes)}, meta(t)), t);
       }
+      case 8: {
+        // A diagonal of an expanded tensor can be written, but fxpass refuses it.
+        if (rank < 2 || has_expanded_dimension(t.geometry)) return;
+        const std::int64_t offset = static_cast<std::int64_t>(pick(3)) - 1;
+        t = Interpreter::diagonal(t, offset, 0, 1);
+        return keep(builder_.call_method("diagonal", {v.node, offset}, meta(t)), t);
+      }
+      case 9: {
+        if (rank == 0 || t.geometry.sizes[0] < 2) return;
+        const EagerTensor first = Interpreter::slice(t, 0, 0, 1, 1);
+        const EagerTensor rest = Interpreter::slice(t, 0, 1, t.geometry.sizes[0], 1);
+        const NodeId parts = builder_.call_method("split", {v.node, builder_.list({1, t.geometry.sizes[0] - 1})},
+                                                  builder_.tuple({meta(first), meta(rest)}));
+        lists_.push_back({parts, first, rest});
+        return take_member();
+      }
+      case 10: return take_member();
       default: return keep(builder_.call_method("detach", {v.node}, meta(t)), t);
     }
+  }
+
+  /// A member of a list made now or earlier, when other values of its base were in place.
+  void take_member() {
+    if (lists_.empty()) return;
+    const List& list = lists_[pick(static_cast<std::uint32_t>(lists_.size()))];
+    const bool second = pick(2) == 1;
+    const EagerTensor& t = second ? list.rest : list.first;
+    keep(builder_.call_function("operator.getitem", {list.node, second ? 1 : 0}, meta(t)), t);
   }
 
   /// A value that broadcasts to `target` and that PyTorch lets one read while `target` is written.
@@ -199,7 +225,13 @@ class RandomProgram {
 
   std::mt19937 random_;
   GraphBuilder builder_;
+  struct List {
+    NodeId node;
+    EagerTensor first;
+    EagerTensor rest;
+  };
   std::vector<Live> live_;
+  std::vector<List> lists_;
   std::size_t storages_ = 0;
 };
 

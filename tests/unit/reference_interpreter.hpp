@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -33,6 +34,7 @@ class Interpreter {
   [[nodiscard]] auto run(const Graph& graph, std::vector<std::vector<double>>& inputs)
       -> std::optional<std::vector<std::vector<double>>> {
     storages_.clear();
+    lists_.clear();
     values_.assign(graph.node_count(), {});
     for (std::uint32_t i = 0; i < inputs.size(); ++i) {
       const NodeId node = graph.inputs()[i].node;
@@ -88,6 +90,24 @@ class Interpreter {
     t.geometry.sizes[d] = b.length();
     t.geometry.strides[d] *= b.step;
     return t;
+  }
+  static auto diagonal(EagerTensor t, std::int64_t offset, std::uint32_t dim1, std::uint32_t dim2) -> EagerTensor {
+    EagerTensor result = t;
+    result.geometry.sizes = {};
+    result.geometry.strides = {};
+    const std::int64_t rows = t.geometry.sizes[dim1] - std::max<std::int64_t>(-offset, 0);
+    const std::int64_t columns = t.geometry.sizes[dim2] - std::max<std::int64_t>(offset, 0);
+    const std::int64_t length = std::max<std::int64_t>(std::min(rows, columns), 0);
+    if (length > 0)
+      result.geometry.offset += offset > 0 ? offset * t.geometry.strides[dim2] : -offset * t.geometry.strides[dim1];
+    for (std::uint32_t i = 0; i < t.geometry.rank(); ++i) {
+      if (i == dim1 || i == dim2) continue;
+      result.geometry.sizes.push_back(t.geometry.sizes[i]);
+      result.geometry.strides.push_back(t.geometry.strides[i]);
+    }
+    result.geometry.sizes.push_back(length);
+    result.geometry.strides.push_back(t.geometry.strides[dim1] + t.geometry.strides[dim2]);
+    return result;
   }
   static auto permute(const EagerTensor& t, std::span<const std::int64_t> order) -> EagerTensor {
     EagerTensor result = t;
@@ -275,14 +295,27 @@ class Interpreter {
       out = permute(tensor(c, "self"), order);
     } else if (base == "aten.expand") {
       out = expanded(tensor(c, "self"), numbers(c, "size"));
-    } else if (base == "aten.select_scatter" || base == "aten.slice_scatter") {
+    } else if (base == "aten.diagonal") {
+      out = diagonal(tensor(c, "self"), *c.integer("offset"), 0, 1);
+    } else if (base == "aten.split_with_sizes" || base == "aten.split") {
+      lists_[id.index] = values_[graph.arguments(id)[0].node().index];
+    } else if (base == "aten.select_scatter" || base == "aten.slice_scatter" ||
+               base == "aten.diagonal_scatter") {
       const EagerTensor self = tensor(c, "self");
       out = fresh(self.geometry.sizes, read(self), self.dtype);
       const EagerTensor part =
           base == "aten.select_scatter"
               ? select(out, *c.integer("dim"), *c.integer("index"))
+          : base == "aten.diagonal_scatter"
+              ? diagonal(out, *c.integer("offset"), static_cast<std::uint32_t>(*c.integer("dim1")),
+                         static_cast<std::uint32_t>(*c.integer("dim2")))
               : slice(out, *c.integer("dim"), c.integer("start"), c.integer("end"), *c.integer("step"));
       write(part, read(tensor(c, "src")));
+    } else if (base == "operator.getitem" && lists_.contains(graph.arguments(id)[0].node().index)) {
+      // The tests split off the first of dimension 0.
+      const EagerTensor& whole = lists_[graph.arguments(id)[0].node().index];
+      out = graph.arguments(id)[1].integer() == 0 ? slice(whole, 0, 0, 1, 1)
+                                                  : slice(whole, 0, 1, whole.geometry.sizes[0], 1);
     } else if (base == "operator.getitem") {
       const auto view = indexed(graph, values_[graph.arguments(id)[0].node().index], graph.arguments(id)[1]);
       if (!view) return false;
@@ -308,6 +341,7 @@ class Interpreter {
 
   std::vector<std::vector<double>> storages_;
   std::vector<EagerTensor> values_;
+  std::map<std::uint32_t, EagerTensor> lists_;  ///< what was split, by the node that did it
 };
 
 }  // namespace fxpass::testing

@@ -109,8 +109,13 @@ struct Geometry {
   if (!is_non_overlapping_and_dense(target) || !is_non_overlapping_and_dense(source)) return false;
   const std::int64_t target_end = target.offset + target.element_count();
   const std::int64_t source_end = source.offset + source.element_count();
-  if (target.offset == source.offset && target_end == source_end)
-    return target.rank() == source.rank() ? !(target.strides == source.strides) : true;
+  if (target.offset == source.offset && target_end == source_end) {
+    if (target.rank() != source.rank()) return true;
+    // PyTorch compares strides of dimensions of size 1 too; they say nothing of where elements lie.
+    for (std::uint32_t i = 0; i < target.rank(); ++i)
+      if (target.sizes[i] > 1 && target.strides[i] != source.strides[i]) return true;
+    return false;
+  }
   return target.offset < source_end && source.offset < target_end;
 }
 

@@ -24,6 +24,12 @@ enum class ViewRule : std::uint8_t {
   transpose,
   permute,
   matrix_transpose,  ///< t
+  reverse_dimensions,   ///< T
+  swap_last_dimensions, ///< mT, mH
+  move_dimensions,      ///< movedim
+  diagonal,
+  split,        ///< a list of slices: split, chunk, ...
+  unbind,       ///< a list of selections
   unsqueeze,
   squeeze,
   expand,
@@ -40,19 +46,29 @@ struct ViewOperator {
 };
 
 inline constexpr ViewOperator view_operators[] = {
+    {"aten.adjoint", ViewRule::swap_last_dimensions},
     {"aten.alias", ViewRule::identity},
+    {"aten.broadcast_to", ViewRule::expand},
+    {"aten.chunk", ViewRule::split},
     {"aten.contiguous", ViewRule::maybe_contiguous},
     {"aten.detach", ViewRule::identity},
     {"aten.detach_", ViewRule::identity},
+    {"aten.diagonal", ViewRule::diagonal},
     {"aten.dropout", ViewRule::maybe_dropout},
     {"aten.expand", ViewRule::expand},
     {"aten.expand_as", ViewRule::expand},
     {"aten.feature_dropout", ViewRule::maybe_dropout},
     {"aten.flatten", ViewRule::flatten},
     {"aten.lift_fresh", ViewRule::identity},
+    {"aten.mT", ViewRule::swap_last_dimensions},
+    {"aten.matrix_H", ViewRule::swap_last_dimensions},
+    {"aten.moveaxis", ViewRule::move_dimensions},
+    {"aten.movedim", ViewRule::move_dimensions},
     {"aten.narrow", ViewRule::narrow},
+    {"aten.numpy_T", ViewRule::reverse_dimensions},
     {"aten.permute", ViewRule::permute},
     {"aten.positive", ViewRule::identity},
+    {"aten.ravel", ViewRule::flatten},
     {"aten.requires_grad_", ViewRule::identity},
     {"aten.reshape", ViewRule::maybe_reshape},
     {"aten.reshape_as", ViewRule::maybe_reshape},
@@ -60,12 +76,17 @@ inline constexpr ViewOperator view_operators[] = {
     {"aten.resolve_neg", ViewRule::identity},
     {"aten.select", ViewRule::select},
     {"aten.slice", ViewRule::slice},
+    {"aten.split", ViewRule::split},
+    {"aten.split_with_sizes", ViewRule::split},
     {"aten.squeeze", ViewRule::squeeze},
     {"aten.swapaxes", ViewRule::transpose},
     {"aten.swapdims", ViewRule::transpose},
     {"aten.t", ViewRule::matrix_transpose},
+    {"aten.tensor_split", ViewRule::split},
     {"aten.to", ViewRule::maybe_cast},
     {"aten.transpose", ViewRule::transpose},
+    {"aten.unbind", ViewRule::unbind},
+    {"aten.unflatten", ViewRule::reshape},
     {"aten.unsqueeze", ViewRule::unsqueeze},
     {"aten.view", ViewRule::reshape},
     {"aten.view_as", ViewRule::reshape},

@@ -118,8 +118,8 @@ class AliasAnalyser {
     return {};
   }
 
-  /// `getitem(k, 1)` where k has several results: a tensor of its own, the same one each time it is asked for; of a
-  /// list of views (`split`), a view that cannot be told apart here.
+  /// `getitem(k, 1)` where k has several results: one of a list of views (`split`), or a tensor of its own, the same one
+  /// each time it is asked for.
   [[nodiscard]] static constexpr auto is_member_access(const Graph& graph, NodeId id) -> bool {
     const auto arguments = graph.arguments(id);
     return arguments.size() == 2 && arguments[0].is_node() &&
@@ -130,7 +130,7 @@ class AliasAnalyser {
     const NodeId tuple = arguments[0].node();
     const std::int64_t index = arguments[1].is(ArgumentKind::integer) ? arguments[1].integer() : -1;
     if (graph.op(tuple).view != ops::ViewRule::none) {
-      analysis_->set_view(id, ViewMaker(graph, *analysis_).opaque(analysis_->view_of(tuple), id));
+      analysis_->set_view(id, ViewRules(graph, *analysis_).member(tuple, index, id));
       return;
     }
     const std::uint64_t hash =
@@ -260,14 +260,14 @@ class AliasAnalyser {
                       text_of("writes into attribute '", graph.target(storage.base),
                               "'; lift it to an input of the graph, or its new value is lost"));
     for (std::uint32_t v = view_id; v != no_view; v = analysis_->view(v).parent)
-      if (analysis_->view(v).step.kind == ViewStep::Kind::opaque)
+      if (analysis_->view(v).step.is_opaque())
         return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                         text_of("writes into '", base, "' through a view that fxpass cannot invert"));
     bool takes_part = false;
     for (std::uint32_t v = view_id; v != no_view; v = analysis_->view(v).parent) {
-      const ViewStep::Kind kind = analysis_->view(v).step.kind;
-      takes_part = takes_part || kind == ViewStep::Kind::select || kind == ViewStep::Kind::slice;
-      if (takes_part && kind == ViewStep::Kind::expand)
+      const ViewStep& step = analysis_->view(v).step;
+      takes_part = takes_part || step.takes_part();
+      if (takes_part && step.kind == ViewStep::Kind::expand)
         return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                         text_of("writes into part of an expanded and reshaped view of '", base,
                                 "'; fxpass cannot tell which places that is"));

@@ -11,8 +11,8 @@
 /// @file
 /// `AliasAnalysis`: which values share a storage, through which views, and who writes where.
 ///
-/// Every tensor value is a view of a storage. Views form a tree under the storage's base, an edge being one of five
-/// steps (select, slice, reshape, permute, expand) to which all of PyTorch's view operators are brought. A step can be
+/// Every tensor value is a view of a storage. Views form a tree under the storage's base, an edge being one of six
+/// steps (select, slice, diagonal, reshape, permute, expand) to which all of PyTorch's view operators are brought. A step can be
 /// replayed on a new base and inverted into one, which is all that functionalisation needs.
 
 namespace fxpass {
@@ -26,9 +26,11 @@ struct ViewStep {
     base,     ///< the storage's own tensor
     select,   ///< index `start` of dimension `dim`
     slice,    ///< [start, end) by `step` of dimension `dim`, bounds clamped
+    diagonal,  ///< diagonal `start` of dimensions `dim` and `end`, as the last dimension
     reshape,  ///< to the view's sizes
     permute,  ///< dimension i is the parent's dimension order[i]
     expand,   ///< to the view's sizes
+    list,     ///< several views along dimension `dim`, in a list; itself no tensor
     opaque,   ///< a view that cannot be replayed or inverted
   };
   Kind kind = Kind::base;
@@ -37,6 +39,12 @@ struct ViewStep {
   std::int64_t end = 0;
   std::int64_t step = 1;
   Range order;  ///< of a permute, in the analysis' pool of numbers
+
+  [[nodiscard]] constexpr auto is_opaque() const -> bool { return kind == Kind::list || kind == Kind::opaque; }
+  /// Whether the view holds only some of its parent's elements.
+  [[nodiscard]] constexpr auto takes_part() const -> bool {
+    return kind == Kind::select || kind == Kind::slice || kind == Kind::diagonal;
+  }
 };
 
 /// One view of a storage.

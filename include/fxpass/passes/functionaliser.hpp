@@ -51,6 +51,13 @@ class Functionaliser {
     values_[view] = {storages_[storage_of(view)].version, replacement};
   }
 
+  /// Whether `id` itself still holds the newest value of its view.
+  [[nodiscard]] constexpr auto is_newest(NodeId id) -> bool {
+    const std::uint32_t view = analysis_->view_of(id);
+    if (view == no_view) return true;
+    grow();
+    return storages_[storage_of(view)].version == 0 || is_current(view);
+  }
   /// The node that an operand `id` has to be read from at `position`. O(1) if nothing was written to its storage since
   /// it was read last, else O(depth of its view) new nodes. `no_node` for a view that cannot be replayed.
   constexpr auto read(NodeId id, NodeId position) -> NodeId {
@@ -163,7 +170,7 @@ class Functionaliser {
     Pool<std::uint32_t> path;
     std::uint32_t from = view;
     while (!holds(from, version)) {
-      if (analysis_->view(from).step.kind == ViewStep::Kind::opaque ||
+      if (analysis_->view(from).step.is_opaque() ||
           analysis_->view(from).step.kind == ViewStep::Kind::base)
         return no_node;
       path.push_back(from);
@@ -188,6 +195,9 @@ class Functionaliser {
       case ViewStep::Kind::slice:
         return emit(position, "torch.ops.aten.slice.Tensor", {parent, step.dim, step.start, step.end, step.step},
                     view.dtype, sizes, view_id);
+      case ViewStep::Kind::diagonal:
+        return emit(position, "torch.ops.aten.diagonal.default", {parent, step.start, step.dim, step.end}, view.dtype,
+                    sizes, view_id);
       case ViewStep::Kind::permute:
         return emit(position, "torch.ops.aten.permute.default", {parent, list(analysis_->order(view))}, view.dtype,
                     sizes, view_id);
@@ -212,6 +222,9 @@ class Functionaliser {
       case ViewStep::Kind::slice:
         return emit(position, "torch.ops.aten.slice_scatter.default",
                     {old_parent, value, step.dim, step.start, step.end, step.step}, view.dtype, sizes, view_id, name);
+      case ViewStep::Kind::diagonal:
+        return emit(position, "torch.ops.aten.diagonal_scatter.default",
+                    {old_parent, value, step.start, step.dim, step.end}, view.dtype, sizes, view_id, name);
       case ViewStep::Kind::permute: {
         const auto order = analysis_->order(view);
         Pool<std::int64_t> inverse;
@@ -248,9 +261,8 @@ class Functionaliser {
     NodeId value = values_[patched].node;
     for (std::uint32_t view = patched; analysis_->view(view).parent != no_view; view = analysis_->view(view).parent) {
       const std::uint32_t parent = analysis_->view(view).parent;
-      const ViewStep::Kind kind = analysis_->view(view).step.kind;
-      const bool reads_parent = kind == ViewStep::Kind::select || kind == ViewStep::Kind::slice;
-      const NodeId old_parent = reads_parent ? replay(parent, before, position) : no_node;
+      const bool takes_part = analysis_->view(view).step.takes_part();
+      const NodeId old_parent = takes_part ? replay(parent, before, position) : no_node;
       value = invert(view, value, old_parent, position);
       values_[parent] = {version, value};
     }

@@ -60,11 +60,7 @@ class OutOfPlaceRewriter {
     }
     // A write into no elements.
     if (writes.empty() && rule != ops::WriteRule::unknown && rule != ops::WriteRule::batch_norm) return drop(sweep);
-    if (writes.empty()) {
-      if (Status done = read_operands(sweep); !done) return done;
-      values_.define(id);
-      return {};
-    }
+    if (writes.empty()) return keep(sweep);
     if (rule == ops::WriteRule::batch_norm) return rewrite_batch_norm(sweep, writes);
     Status done = rewrite_in_place(sweep, rule, writes.front().view);
     if (done) sweep.editor().erase(id);
@@ -72,6 +68,41 @@ class OutOfPlaceRewriter {
   }
 
  private:
+  /// A node that writes nothing stays, and reads newest values.
+  constexpr auto keep(Sweep& sweep) -> Status {
+    const NodeId id = sweep.id();
+    const NodeId operand = first_operand(sweep.graph(), id);
+    if (is_stale_member(sweep.graph(), id, operand)) {
+      const NodeId value = values_.value_of(analysis_->view_of(id), id);
+      if (value == no_node) return stale_error(sweep.graph(), id, operand);
+      values_.substitute(id, value);
+      sweep.editor().erase(id);
+      return {};
+    }
+    const ops::ViewRule view = sweep.graph().op(id).view;
+    if (Status done = read_operands(sweep); !done) return done;
+    if (view == ops::ViewRule::reshape && first_operand(sweep.graph(), id) != operand) retarget_to_reshape(sweep);
+    values_.define(id);
+    return {};
+  }
+  [[nodiscard]] static constexpr auto first_operand(const Graph& graph, NodeId id) -> NodeId {
+    const auto arguments = graph.arguments(id);
+    return arguments.empty() || !arguments[0].is_node() ? no_node : arguments[0].node();
+  }
+  /// Whether `id` takes a member out of a list of views made before their base was written.
+  [[nodiscard]] constexpr auto is_stale_member(const Graph& graph, NodeId id, NodeId list) -> bool {
+    if (graph.op(id).view != ops::ViewRule::getitem || list == no_node) return false;
+    return graph.node(list).value_kind == ValueKind::tuple && !values_.is_newest(list);
+  }
+  /// `view` demands strides that the newest value, made by other operations than eager's, need not have.
+  constexpr void retarget_to_reshape(Sweep& sweep) {
+    const auto shape = geometry_of(sweep.graph(), sweep.id());
+    if (!shape) return;
+    const Argument arguments[] = {first_operand(sweep.graph(), sweep.id()), values_.list(shape->sizes.view())};
+    sweep.graph().set_arguments(sweep.id(), arguments);
+    sweep.editor().retarget(sweep.id(), "torch.ops.aten.reshape.default");
+  }
+
   // Operands ---------------------------------------------------------------------------------------------------------
   [[nodiscard]] static constexpr auto stale_error(const Graph& graph, NodeId id, NodeId operand) -> Diagnostic {
     return error_at(graph, id, DiagnosticCode::unsupported_mutation,

@@ -84,6 +84,33 @@ class ViewMaker {
     step.step = b.step;
     return add(view, step, g);
   }
+  [[nodiscard]] constexpr auto diagonal(std::uint32_t view, std::int64_t offset, std::int64_t dim1,
+                                        std::int64_t dim2) const -> std::optional<std::uint32_t> {
+    if (!has_geometry(view)) return std::nullopt;
+    const Geometry g = geometry(view);
+    const auto first = wrap_dimension(dim1, g.rank());
+    const auto second = wrap_dimension(dim2, g.rank());
+    if (!first || !second || *first == *second || g.rank() < 2) return std::nullopt;
+    const std::int64_t rows = g.sizes[*first] + (offset < 0 ? offset : 0);
+    const std::int64_t columns = g.sizes[*second] - (offset > 0 ? offset : 0);
+    const std::int64_t shorter = rows < columns ? rows : columns;
+    Geometry result;
+    result.offset = g.offset;
+    if (shorter > 0) result.offset += offset > 0 ? offset * g.strides[*second] : -offset * g.strides[*first];
+    for (std::uint32_t i = 0; i < g.rank(); ++i) {
+      if (i == *first || i == *second) continue;
+      result.sizes.push_back(g.sizes[i]);
+      result.strides.push_back(g.strides[i]);
+    }
+    result.sizes.push_back(shorter > 0 ? shorter : 0);
+    result.strides.push_back(g.strides[*first] + g.strides[*second]);
+    ViewStep step;
+    step.kind = ViewStep::Kind::diagonal;
+    step.dim = *first;
+    step.end = *second;
+    step.start = offset;
+    return add(view, step, result);
+  }
   /// To `sizes`, without a -1. None where PyTorch would have to copy.
   [[nodiscard]] constexpr auto reshape(std::uint32_t view, std::span<const std::int64_t> sizes) const
       -> std::optional<std::uint32_t> {
@@ -163,7 +190,8 @@ class ViewMaker {
       const bool keeps = i >= added && size == old_size;
       result.strides.push_back(keeps ? g.strides[static_cast<std::uint32_t>(i - added)] : 0);
     }
-    if (result.sizes == g.sizes) return view;
+    // Dimensions of size 1 in front repeat nothing.
+    if (result.element_count() == g.element_count()) return reshape(view, result.sizes.view());
     ViewStep step;
     step.kind = ViewStep::Kind::expand;
     return add(view, step, result);
@@ -180,6 +208,15 @@ class ViewMaker {
       if (i < g.rank()) sizes.push_back(g.sizes[i]);
     }
     return reshape(view, sizes.view());
+  }
+  /// A list of views along dimension `dim`; opaque where there is no such dimension.
+  constexpr auto list(std::uint32_t view, std::int64_t dim, NodeId node) const -> std::uint32_t {
+    const auto d = wrap_dimension(dim, analysis_.view(view).rank);
+    if (!has_geometry(view) || !d || analysis_.view(view).rank == 0) return opaque(view, node);
+    ViewStep step;
+    step.kind = ViewStep::Kind::list;
+    step.dim = *d;
+    return analysis_.add_view(view, step, analysis_.view(view).dtype, std::nullopt);
   }
   /// A view that can be read as long as its storage is not written, and no more.
   constexpr auto opaque(std::uint32_t view, NodeId node) const -> std::uint32_t {
@@ -270,7 +307,7 @@ class ViewMaker {
     return result;
   }
   [[nodiscard]] constexpr auto has_geometry(std::uint32_t view) const -> bool {
-    return analysis_.view(view).has_geometry && analysis_.view(view).step.kind != ViewStep::Kind::opaque;
+    return analysis_.view(view).has_geometry && !analysis_.view(view).step.is_opaque();
   }
   [[nodiscard]] constexpr auto geometry(std::uint32_t view) const -> Geometry {
     return analysis_.geometry(analysis_.view(view));
@@ -316,9 +353,34 @@ class ViewRules {
     if (self == no_node) return std::nullopt;
     const std::uint32_t parent = analysis_.view_of(self);
     if (parent == no_view) return std::nullopt;
-    if (analysis_.view(parent).step.kind == ViewStep::Kind::opaque && op.view != ops::ViewRule::identity)
+    if (analysis_.view(parent).step.is_opaque() && op.view != ops::ViewRule::identity)
       return make_.opaque(parent, id);
     return derive(Call(graph_, id), op.view, parent);
+  }
+
+  /// The view that member `index` of `list` is, a call that returns several views; opaque where that is not known. What
+  /// `list` was made of is read from the analysis: a pass of the same sweep may have changed the node's operand since.
+  [[nodiscard]] constexpr auto member(NodeId list, std::int64_t index, NodeId id) const -> std::uint32_t {
+    const std::uint32_t list_view = analysis_.view_of(list);
+    const View& views = analysis_.view(list_view);
+    const auto members = graph_.values(list);
+    const std::int64_t k = wrap_index(index, static_cast<std::int64_t>(members.size()));
+    if (views.step.kind != ViewStep::Kind::list || k < 0 || k >= static_cast<std::int64_t>(members.size()))
+      return make_.opaque(list_view, id);
+    const std::uint32_t parent = views.parent;
+    const std::uint32_t dim = views.step.dim;
+    if (graph_.op(list).view == ops::ViewRule::unbind) return or_opaque(make_.select(parent, dim, k), parent, id);
+    std::int64_t start = 0;
+    std::int64_t length = 0;
+    for (std::int64_t i = 0; i <= k; ++i) {
+      const TensorMeta& meta = members[static_cast<std::size_t>(i)];
+      if (!meta.known) return make_.opaque(parent, id);
+      const auto g = geometry_of(graph_, meta);
+      if (!g || dim >= g->rank()) return make_.opaque(parent, id);
+      start += length;
+      length = g->sizes[dim];
+    }
+    return or_opaque(make_.slice(parent, dim, start, start + length, 1), parent, id);
   }
 
  private:
@@ -410,6 +472,27 @@ class ViewRules {
       case ops::ViewRule::matrix_transpose:
         if (!from.has_geometry || from.rank > 2) return make_.opaque(parent, id);
         return from.rank < 2 ? parent : or_opaque(swap(parent, 0, 1), parent, id);
+      case ops::ViewRule::reverse_dimensions: {
+        if (!from.has_geometry) return make_.opaque(parent, id);
+        Pool<std::int64_t> order;
+        for (std::uint32_t i = from.rank; i-- > 0;) order.push_back(i);
+        return or_opaque(make_.permute(parent, order.view()), parent, id);
+      }
+      case ops::ViewRule::swap_last_dimensions:
+        // The conjugate of a complex tensor is another thing.
+        if (!from.has_geometry || from.rank < 2 || is_complex(from.dtype)) return make_.opaque(parent, id);
+        return or_opaque(swap(parent, from.rank - 2, from.rank - 1), parent, id);
+      case ops::ViewRule::move_dimensions: {
+        const auto order = moved_order(call, from.rank);
+        return or_opaque(order ? make_.permute(parent, order->view()) : std::nullopt, parent, id);
+      }
+      case ops::ViewRule::diagonal: {
+        const auto offset = call.integer("offset");
+        const auto dim1 = call.integer("dim1");
+        const auto dim2 = call.integer("dim2");
+        const bool known = offset && dim1 && dim2;
+        return or_opaque(known ? make_.diagonal(parent, *offset, *dim1, *dim2) : std::nullopt, parent, id);
+      }
       case ops::ViewRule::permute: {
         const auto order = numbers(call, "dims");
         return or_opaque(order ? make_.permute(parent, order->view()) : std::nullopt, parent, id);
@@ -439,6 +522,11 @@ class ViewRules {
         if (!train || !p) return make_.opaque(parent, id);
         return *train && *p != 0.0 ? std::nullopt : std::optional(parent);
       }
+      case ops::ViewRule::split:
+      case ops::ViewRule::unbind: {
+        const auto dim = call.integer("dim");
+        return dim ? make_.list(parent, *dim, id) : make_.opaque(parent, id);
+      }
       case ops::ViewRule::opaque: return make_.opaque(parent, id);
     }
     return make_.opaque(parent, id);
@@ -450,6 +538,32 @@ class ViewRules {
     for (std::uint32_t i = 0; i < analysis_.view(parent).rank; ++i) order.push_back(i == a ? b : i == b ? a : i);
     // Swapping dimensions of a tensor without any is allowed and does nothing.
     return order.empty() ? std::optional(parent) : make_.permute(parent, order.view());
+  }
+
+  /// `movedim`: dimension source[i] goes to destination[i], the others stay in order.
+  [[nodiscard]] constexpr auto moved_order(const Call& call, std::uint32_t rank) const
+      -> std::optional<Pool<std::int64_t>> {
+    const auto source = numbers(call, "source");
+    const auto destination = numbers(call, "destination");
+    if (!source || !destination || source->size() != destination->size()) return std::nullopt;
+    Pool<std::int64_t> order;
+    order.resize(rank, -1);
+    Pool<std::uint8_t> moved;
+    moved.resize(rank, 0);
+    for (std::uint32_t i = 0; i < source->size(); ++i) {
+      const auto from = wrap_dimension((*source)[i], rank);
+      const auto to = wrap_dimension((*destination)[i], rank);
+      if (!from || !to || rank == 0) return std::nullopt;
+      order[*to] = *from;
+      moved[*from] = 1;
+    }
+    std::uint32_t next = 0;
+    for (std::int64_t& slot : order) {
+      if (slot != -1) continue;
+      while (next < rank && moved[next] != 0) ++next;
+      slot = next++;
+    }
+    return order;
   }
 
   /// `to.*`: the tensor itself if dtype and device are what they were and no copy is asked for. Devices are compared

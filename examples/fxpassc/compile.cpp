@@ -75,6 +75,7 @@ auto run(const Pipeline& pipeline, Module<> module, const CompileOptions& option
   auto result = Watcher::is_needed(options) ? pipeline.run_passes(std::move(module), context, watcher)
                                             : pipeline.run_passes(std::move(module), context);
   report(stderr, context.warnings());
+  report(stderr, watcher.problems());
   return result;
 }
 

@@ -52,37 +52,4 @@ concept SeesFailure = requires(O& o, std::string_view pass, const Diagnostics& e
 template <class O>
 concept PassObserver = detail::SeesBefore<O> || detail::SeesAfter<O> || detail::SeesFailure<O>;
 
-/// An observer that looks only if a flag says so: which observers there are is a matter of types, which of them work may
-/// be one of a command line.
-template <PassObserver O>
-class ObserverIf {
- public:
-  constexpr ObserverIf(bool is_on, O& observer) : is_on_(is_on), observer_(&observer) {}
-
-  constexpr void before(std::string_view pass, const Graph& graph)
-    requires detail::SeesBefore<O>
-  {
-    if (is_on_) observer_->before(pass, graph);
-  }
-  constexpr auto after(const PassReport& report, const Graph& graph) -> Status
-    requires detail::SeesAfter<O>
-  {
-    if constexpr (detail::StopsAfter<O>) {
-      if (is_on_) return observer_->after(report, graph);
-    } else {
-      if (is_on_) observer_->after(report, graph);
-    }
-    return {};
-  }
-  constexpr void failed(std::string_view pass, const Diagnostics& errors, const Graph& graph)
-    requires detail::SeesFailure<O>
-  {
-    if (is_on_) observer_->failed(pass, errors, graph);
-  }
-
- private:
-  bool is_on_;
-  O* observer_;
-};
-
 }  // namespace fxpass

@@ -2,9 +2,7 @@
 // expect-error-first: fxpass: the module lacks a fact that is needed here
 // expect-error: fxpass::verdict::needs<fxpass::OutOfPlace>, fxpass::verdict::is_not_true_of_the_module
 // expect-error: to_mend<fxpass::verdict::add<fxpass::InPlaceToOutOfPlacePass>
-#include <fxpass/lower/lower.hpp>
-#include <fxpass/neuron/target.hpp>
-#include <fxpass/passes/default_pipeline.hpp>
+#include <fxpass/fxpass.hpp>
 
 using namespace fxpass;
 

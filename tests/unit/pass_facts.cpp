@@ -141,6 +141,13 @@ static_assert(FXPass<Plain> && FXPass<Full> && FXPass<InPlace> && FXPass<OnlyLoo
 static_assert(!ForwardPass<Plain> && !ForwardPass<InPlace>);
 static_assert(FXPass<NamedPass<"again", Full>> && NamedPass<"again", Full>::name == "again" &&
               std::same_as<needs_of<NamedPass<"again", Full>>, needs_of<Full>>);
+struct NoList : InPlace {
+  using establishes = HasInput;
+};
+struct NoFact : InPlace {
+  using keeps = everything_but<int>;
+};
+static_assert(!FXPass<NoList> && !FXPass<NoFact>);
 static_assert(!FXPass<int> && !FXPass<Graph> && !FXPass<HasInput>);
 
 TEST_CASE("facts, contracts and passes are types: the static assertions above are the test") { CHECK(FXPass<Plain>); }

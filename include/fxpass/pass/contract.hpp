@@ -16,8 +16,7 @@
 ///     using needs = facts<AliasesAnalysed>;               // must be true before
 ///     using forbids = facts<OutOfPlace>;                  // must not be true before
 ///     using establishes = facts<OutOfPlace>;              // is true behind
-///     using keeps = everything_but<AliasesAnalysed>;      // what else stays true: everything, nothing, everything_but<...>,
-///                                                         // or facts<...>
+///     using keeps = everything_but<AliasesAnalysed>;      // what else stays true: this, everything, nothing, facts<...>
 ///
 /// A pass that says nothing of `keeps` keeps nothing on trust: facts with a checker are checked again behind it, the
 /// others are lost. A list in Boost.Hana's spelling, `decltype(hana::tuple_t<A, B>)`, stands for `facts<A, B>`.
@@ -34,9 +33,14 @@ namespace detail {
 /// What a pass that declares no `keeps` gets.
 struct undeclared {};
 
+/// Stands for a list that is none, until a verdict says so.
+struct malformed;
+
 /// `facts<A, B>`, or a list of types that hold A and B as `::type`, which is how Hana passes types as values.
 template <class List>
-struct AsFacts;
+struct AsFacts {
+  using type = malformed;
+};
 template <class... F>
 struct AsFacts<facts<F...>> {
   using type = facts<F...>;
@@ -102,6 +106,25 @@ template <class P>
 struct KeepsOf<P> {
   using type = typename AsKeeps<typename P::keeps>::type;
 };
+
+}  // namespace detail
+
+namespace detail {
+
+template <class List>
+inline constexpr bool lists_facts = false;
+template <class... F>
+inline constexpr bool lists_facts<facts<F...>> = (Fact<F> && ...);
+template <class... F>
+inline constexpr bool lists_facts<everything_but<F...>> = (Fact<F> && ...);
+template <>
+inline constexpr bool lists_facts<everything> = true;
+template <>
+inline constexpr bool lists_facts<undeclared> = true;
+
+template <class P>
+concept HasContract = lists_facts<typename NeedsOf<P>::type> && lists_facts<typename ForbidsOf<P>::type> &&
+                      lists_facts<typename EstablishesOf<P>::type> && lists_facts<typename KeepsOf<P>::type>;
 
 }  // namespace detail
 

@@ -16,7 +16,7 @@
 ///
 ///     struct OutOfPlace {
 ///       static constexpr std::string_view name = "out_of_place";
-///       using provider = InPlaceToOutOfPlacePass;                       // the pass that errors propose; may be incomplete
+///       using provider = InPlaceToOutOfPlacePass;                       // what errors propose; may be incomplete
 ///       static constexpr auto check(const Graph& graph) -> Status;      // where a graph can show it
 ///       using artifact = T;                                             // where a value comes with it: an analysis
 ///     };

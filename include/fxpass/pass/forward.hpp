@@ -33,8 +33,8 @@
 ///   * `begin` reads inputs, options and needed artifacts' addresses; the nodes are looked at in `visit`.
 ///   * `visit` looks at, and changes, the node it is called for. What it wants to know of earlier nodes' arguments it
 ///     keeps in its state; later nodes it leaves alone, and so it does with what artifacts may tell of them.
-///   * It inserts before the node it is called for. `editor().replace_uses(of, by)` holds for the nodes behind that node;
-///     the pass itself sees their operands as they were, and asks `replacement` where it inserts users of its own.
+///   * It inserts before the node it is called for. `editor().replace_uses(of, by)` holds for the nodes behind it; the
+///     pass itself sees their operands as they were, and asks `replacement` where it inserts users of its own.
 ///   * `finish` leaves the nodes alone, and knows that ids of the sweep are no longer those of the graph.
 
 namespace fxpass {
@@ -54,8 +54,8 @@ class Sweep {
   [[nodiscard]] constexpr auto node() const -> const Node& { return graph_->node(id_); }
   [[nodiscard]] constexpr auto op() const -> const Operator& { return graph_->op(id_); }
 
-  /// The editor of the traversal. Ids of nodes stay what they are until all nodes have been visited. O(operators) at the
-  /// first call of a traversal.
+  /// The editor of the traversal. Ids of nodes stay what they are until all nodes have been visited. O(operators) at
+  /// the first call of a traversal.
   [[nodiscard]] constexpr auto editor() -> Editor& {
     if (!editor_) {
       editor_.emplace(*graph_);

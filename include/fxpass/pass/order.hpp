@@ -12,8 +12,8 @@
 #include <type_traits>
 
 /// @file
-/// Whether passes may run in a given order. The walk over the contracts computes with values, once for a pipeline; types
-/// are made for the verdict alone.
+/// Whether passes may run in a given order. The walk over the contracts computes with values, once for a pipeline;
+/// types are made for the verdict alone.
 
 namespace fxpass {
 

@@ -51,7 +51,7 @@ concept ArtifactPass = requires(const P& pass, Graph& graph, artifacts_for<P>& a
 /// Laws: of a graph of which `needs` are true and `forbids` are not, it makes one of which `establishes` are true, and
 /// those it `keeps` if they were; or it fails with a diagnostic. The same graph and options give the same result.
 template <class P>
-concept FXPass = detail::Named<P> && std::copy_constructible<P> &&
+concept FXPass = detail::Named<P> && detail::HasContract<P> && std::copy_constructible<P> &&
                  (detail::RebuildingPass<P> || detail::EditingPass<P> || detail::ArtifactPass<P> || ForwardPass<P>);
 
 /// Pass `P` under another name.
@@ -61,7 +61,7 @@ struct NamedPass : P {
   using named_pass = P;
 };
 
-/// `pass` under another name, so that it can be in a pipeline twice: `named<"aliasing_again">(AliasingOutputRewritePass())`.
+/// `pass` under another name, so that it can be in a pipeline twice: `named<"device_again">(DeviceRewriterPass())`.
 template <TextConstant Name, FXPass P>
 [[nodiscard]] constexpr auto named(P pass) -> NamedPass<Name, P> {
   return {std::move(pass)};
@@ -79,6 +79,14 @@ template <class P>
     return told_before();
   } else if constexpr (!Named<P>) {
     return not_a_pass<P, has_no_static_name>();
+  } else if constexpr (!lists_facts<needs_of<P>>) {
+    return not_a_pass<P, needs_must_be_a_list_of_facts>();
+  } else if constexpr (!lists_facts<forbids_of<P>>) {
+    return not_a_pass<P, forbids_must_be_a_list_of_facts>();
+  } else if constexpr (!lists_facts<establishes_of<P>>) {
+    return not_a_pass<P, establishes_must_be_a_list_of_facts>();
+  } else if constexpr (!lists_facts<typename KeepsOf<P>::type>) {
+    return not_a_pass<P, keeps_must_be_everything_or_nothing_or_everything_but_or_a_list_of_facts>();
   } else if constexpr (!std::copy_constructible<P>) {
     return not_a_pass<P, must_be_copyable>();
   } else if constexpr (requires(const P& pass, Context& context) { pass.run(std::declval<Graph>(), context); } ||
@@ -107,9 +115,6 @@ template <class P>
     return not_a_pass<P, finish_must_take_the_state_a_graph_and_a_context_and_return_a_status>();
   }
 }
-template <class P>
-using pass_verdict = decltype(judge_pass<P>());
-
 }  // namespace detail
 
 }  // namespace fxpass

@@ -103,7 +103,7 @@ struct VerdictOnList<types<P...>> {
   using type = order_verdict<P...>;
 };
 
-/// The verdict on a pipeline of `P` in which `Removed` passes from `Offset` behind `Q` on are replaced by those in `New`.
+/// The verdict on a pipeline of `P` in which `Removed` passes, from `Offset` behind `Q` on, are replaced by those in `New`.
 template <class Q, std::size_t Offset, std::size_t Removed, class New, class... P>
 [[nodiscard]] consteval auto judge_splice() {
   constexpr std::size_t position = position_of<Q, P...>();
@@ -223,7 +223,8 @@ class Pipeline {
 
   /// What a run on an `M` gives: `Expected<Module<...>>` with the facts that are then true.
   template <AnyModule M>
-  using Result = typename detail::ResultOfRun<meeting_verdict<typename M::facts, P...>::ok, typename M::facts, P...>::type;
+  using Result =
+      typename detail::ResultOfRun<meeting_verdict<typename M::facts, P...>::ok, typename M::facts, P...>::type;
 
   /// Runs the passes: a module with the facts that are then true, or the errors of the first pass that failed, which
   /// name it. Neighbouring forward passes share a traversal.

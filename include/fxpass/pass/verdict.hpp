@@ -4,11 +4,11 @@
 #include <fxpass/pass/contract.hpp>
 
 #include <cstddef>
-#include <type_traits>
+#include <span>
 
 /// @file
-/// What the compiler says when passes are put together wrongly. A verdict is a type that reads as a sentence: which pass,
-/// which fact, for what reason, and how to mend it. It is the one thing that an error prints:
+/// What the compiler says when passes are put together wrongly. A verdict is a type that reads as a sentence: which
+/// pass, which fact, for what reason, and how to mend it. It is the one thing that an error prints:
 ///
 ///     wrong_pass_order<pass<InPlaceToOutOfPlacePass>, needs<AliasesAnalysed>,
 ///                      is_established_later_by<AliasingOutputRewritePass>,
@@ -23,7 +23,7 @@ namespace fxpass {
 
 namespace verdict {
 
-// The words: declared to be printed, never defined. --------------------------------------------------------------------
+// The words: declared to be printed, never defined. ------------------------------------------------------------------
 template <class P>
 struct pass;
 template <class F>
@@ -43,6 +43,10 @@ struct is_true_of_the_module;
 template <class P>
 struct has_the_name_of;
 struct has_no_static_name;
+struct needs_must_be_a_list_of_facts;
+struct forbids_must_be_a_list_of_facts;
+struct establishes_must_be_a_list_of_facts;
+struct keeps_must_be_everything_or_nothing_or_everything_but_or_a_list_of_facts;
 struct must_be_copyable;
 struct run_must_return_an_expected_graph_or_a_status;
 struct run_must_be_const;
@@ -62,7 +66,6 @@ template <class P>
 struct leave_out;
 template <class P>
 struct wrap_in_named;
-/// Let a pass say that it keeps the fact, if it does.
 template <class F>
 struct declare_keeps;
 template <class F>
@@ -72,7 +75,7 @@ struct in;
 template <class F>
 struct establish;
 
-// The verdicts. --------------------------------------------------------------------------------------------------------
+// The verdicts. ------------------------------------------------------------------------------------------------------
 struct in_order {
   static constexpr bool ok = true;
 };

@@ -232,6 +232,53 @@ constexpr auto names_of_erased_nodes_are_free() -> bool {
 }
 FXPASS_TEST_TWICE(names_of_erased_nodes_are_free)
 
+/// How many nodes there are.
+struct Numbered {
+  static constexpr std::string_view name = "numbered";
+  using artifact = std::int64_t;
+};
+struct Number : ForwardBase<"number", "aten.relu.default"> {
+  using establishes = facts<Numbered>;
+  struct State {
+    std::int64_t* count;
+  };
+  constexpr auto begin(Graph&, Artifacts<Number>& artifacts, Context&) const -> State {
+    return {&artifacts.get<Numbered>()};
+  }
+  static constexpr auto wants(const Node&, const Operator&) -> bool { return true; }
+  constexpr auto visit(State& state, Sweep&) const -> Status {
+    ++*state.count;
+    return {};
+  }
+  constexpr auto finish(State&, Graph&, Context&) const -> Status { return {}; }
+};
+/// Warns of the number when it is complete.
+struct Tell : ForwardBase<"tell", "aten.relu.default"> {
+  using needs = facts<Numbered>;
+  struct State {
+    const std::int64_t* count;
+  };
+  constexpr auto begin(Graph&, Artifacts<Tell>& artifacts, Context&) const -> State {
+    return {&artifacts.get<Numbered>()};
+  }
+  constexpr auto visit(State&, Sweep&) const -> Status { return {}; }
+  constexpr auto finish(State& state, Graph&, Context& context) const -> Status {
+    context.warn(Diagnostic::warning(DiagnosticCode::unsupported, text_of(*state.count)));
+    return {};
+  }
+};
+constexpr auto an_artifact_in_use_is_not_filled_in_again() -> bool {
+  const auto passes = pipeline(Number{}, Expand{}, Tell{}, named<"number_again">(Number{}));
+  Context together;
+  Context apart;
+  const auto fused = passes.run_passes(Module<>(relu_of("relu")), together);
+  const auto sequential = passes.run_passes(Module<>(relu_of("relu")), apart, Watcher());
+  // x, relu and the output; then two calls in place of relu.
+  return fused && sequential && *fused == *sequential && fused->artifact<Numbered>() == 4 &&
+         together.warnings() == apart.warnings() && (together.warnings().end() - 1)->message == "3";
+}
+FXPASS_TEST_TWICE(an_artifact_in_use_is_not_filled_in_again)
+
 /// Fails in `finish`.
 struct Unfinished : ForwardBase<"unfinished", "aten.relu.default"> {
   constexpr auto visit(State&, Sweep&) const -> Status { return {}; }

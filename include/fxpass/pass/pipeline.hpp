@@ -153,7 +153,7 @@ concept Composable = is_pipeline<A> || is_pipeline<B> || FXPass<A> || FXPass<B> 
 
 }  // namespace detail
 
-/// Passes in order. Regular if they are; made by `pipeline(...)`, by `|`, and by the members that return a pipeline.
+/// Passes in order. A value, copied with them; made by `pipeline(...)`, by `|`, and by the members that return a pipeline.
 /// Pipelines in a pipeline stand for their passes.
 template <class... P>
 class Pipeline {

@@ -91,6 +91,15 @@ struct RunPlan {
            Contract::lists(list(facts_before[i]), fact) && !Contract::lists(contract.establishes, fact);
   }
 
+  /// Whether pass `i` would fill in an artifact that a pass from `first` on uses: not in one traversal with it.
+  [[nodiscard]] static constexpr auto overwrites_since(std::size_t first, std::size_t i) -> bool {
+    for (const FactInfo& fact : contracts_of<P...>[i]->establishes)
+      for (std::size_t k = first; k < i && fact.has_artifact; ++k)
+        if (Contract::lists(contracts_of<P...>[k]->needs, fact) ||
+            Contract::lists(contracts_of<P...>[k]->establishes, fact))
+          return true;
+    return false;
+  }
   /// Passes [first[g], first[g + 1]) run in one traversal: neighbours that are forward passes, with no checks between.
   struct Groups {
     std::array<std::size_t, pass_count + 1> first{};
@@ -99,9 +108,9 @@ struct RunPlan {
   static constexpr Groups groups = [] {
     const std::array<bool, pass_count> forward{ForwardPass<P>...};
     Groups result;
-    bool joins = false;
+    bool joins = false;  // whether a forward pass could join those before
     for (std::size_t i = 0; i < pass_count; ++i) {
-      if (!joins || !forward[i]) result.first[result.count++] = i;
+      if (!joins || !forward[i] || overwrites_since(result.first[result.count - 1], i)) result.first[result.count++] = i;
       joins = forward[i];
       for (const FactInfo& fact : fact_infos<Universe>) joins = joins && !is_rechecked(i, fact);
     }

@@ -132,7 +132,9 @@ class Pool {
 
  private:
   [[nodiscard]] static constexpr auto enough(std::uint32_t count, std::uint32_t capacity) -> std::uint32_t {
-    const std::uint32_t doubled = capacity < 4 ? 8 : capacity * 2;
+    // The first block is a cache line: short texts and lists are made often, and mostly stay short.
+    constexpr std::uint32_t first = sizeof(T) <= 8 ? 64 / sizeof(T) : 8;
+    const std::uint32_t doubled = capacity < first ? first : capacity * 2;
     return doubled < count ? count : doubled;
   }
   static constexpr void copy(const T* from, T* to, std::uint32_t count) {

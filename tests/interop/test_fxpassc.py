@@ -124,3 +124,17 @@ def test_output_and_signature_are_two_files(fxpassc, tmp_path, program):
 def test_writing_to_a_pipe(fxpassc, program):
     result = fxpassc.run("compile", program, "-o", "/dev/stdout", "--emit", "hlo-text")
     assert result.returncode == 0 and result.stdout == fxpassc.compile(program)[0]
+
+
+def test_a_signature_needs_numbers(fxpassc, tmp_path):
+    program, out = tmp_path / "symbolic.pt2", tmp_path / "out.py"
+    rows = torch.export.Dim("rows", min=2, max=64)
+    exported = torch.export.export(
+        Function(lambda x: x + 1), (torch.ones(8, 3),), dynamic_shapes=(({0: rows},),)
+    )
+    torch.export.save(exported, program)
+    assert fxpassc.run("compile", program, "-o", out).returncode == 0
+    out.unlink()
+    result = fxpassc.run("compile", program, "-o", out, "--signature", tmp_path / "signature.json")
+    assert result.returncode == 1 and "[symbolic-size]" in result.stderr
+    assert not out.exists() and not (tmp_path / "signature.json").exists()

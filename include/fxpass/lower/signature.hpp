@@ -159,11 +159,16 @@ class SignatureMaker {
   }
 
  private:
-  [[nodiscard]] constexpr auto shape_of(NodeId id) const -> std::optional<hlo::Shape> {
+  [[nodiscard]] constexpr auto shape_of(NodeId id) -> std::optional<hlo::Shape> {
     const TensorMeta* meta = graph_.tensor(id);
     if (meta == nullptr) return std::nullopt;
     hlo::Shape shape{meta->dtype, {}};
-    for (const SymInt& size : graph_.sizes(*meta)) shape.dims.push_back(size.value());
+    for (const SymInt& size : graph_.sizes(*meta)) {
+      if (size.is_symbolic())
+        errors_.add(error_at(graph_, id, DiagnosticCode::symbolic_size,
+                             text_of("a size is ", graph_.expression(size), ", but the signature needs a number")));
+      shape.dims.push_back(size.is_symbolic() ? 0 : size.value());
+    }
     return shape;
   }
   constexpr void add_inputs() {
@@ -242,7 +247,7 @@ class SignatureMaker {
 }  // namespace detail
 
 /// The signature of `graph`, whose tensor inputs become the parameters of a module and whose tensor outputs its results,
-/// both in order. Needs a finished graph whose sizes are numbers. O(inputs + outputs).
+/// both in order; an error where a size of theirs is symbolic. O(inputs + outputs).
 [[nodiscard]] constexpr auto signature_of(const Graph& graph) -> Expected<Signature> {
   return detail::SignatureMaker(graph).make();
 }

@@ -16,7 +16,7 @@ namespace fxpass {
 inline constexpr std::string_view native_kernel_target = "AwsNeuronCustomNativeKernel";
 
 /// Operands are the tensor arguments in order, the configuration is the call's own text, and a result that is an
-/// operand's new value says so. The API version stays unspecified, as Neuron's own front ends leave it.
+/// operand's new value says so.
 struct LowerKernelCall {
   static constexpr std::array<std::string_view, 2> op{kernel_operator, functional_kernel_operator};
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {

@@ -81,9 +81,9 @@ class GraphLowering {
   /// One look-up an operator, and one diagnostic for each that has no lowering.
   constexpr void find_lowerings() {
     constexpr std::uint8_t not_asked = 0, asked = 1;
-    functions_.resize(static_cast<std::uint32_t>(graph_.operators().size()), nullptr);
+    lowerings_.resize(static_cast<std::uint32_t>(graph_.operators().size()));
     Pool<std::uint8_t> state;
-    state.resize(functions_.size(), not_asked);
+    state.resize(lowerings_.size(), not_asked);
     std::vector<Missing> missing;
     for (std::uint32_t i = 0; i < graph_.node_count(); ++i) {
       const Node& node = graph_.node({i});
@@ -94,9 +94,9 @@ class GraphLowering {
       }
       if (state[node.op.index] == not_asked) {
         state[node.op.index] = asked;
-        functions_[node.op.index] = table_.find(operator_name({i}));
+        lowerings_[node.op.index] = table_.find(operator_name({i}));
       }
-      if (functions_[node.op.index] == nullptr) add_missing(missing, {i});
+      if (!lowerings_[node.op.index].valid()) add_missing(missing, {i});
     }
     for (const Missing& m : missing)
       errors_.add(error_at(graph_, m.first, DiagnosticCode::missing_lowering,
@@ -152,7 +152,7 @@ class GraphLowering {
     if (depends_on_failure(id)) return;
     const Call call(graph_, id);
     set_metadata(call);
-    functions_[node.op.index](context_, call);
+    table_.lower(lowerings_[node.op.index], context_, call);
     check_values(call);
   }
   /// Whether an operand has no value though it should, which has been said.
@@ -206,7 +206,7 @@ class GraphLowering {
   hlo::Builder builder_;
   LoweringContext context_;
   Diagnostics errors_;
-  Pool<LowerFunction> functions_;  ///< by operator
+  Pool<LoweringId> lowerings_;  ///< by operator
   TextId last_trace_;
   SourcePlace last_place_;
 };

@@ -102,24 +102,39 @@ struct LoweringEntry {
   LowerFunction lower = nullptr;
 };
 
+/// Place of a lowering in a table.
+struct LoweringId {
+  std::uint16_t index = 0xffff;
+
+  /// False for an operator without a lowering.
+  [[nodiscard]] constexpr auto valid() const -> bool { return index != 0xffff; }
+};
+
 /// The lowerings of a list, sorted by operator; a view of static storage.
+///
+/// They are named by place, not by function: g++ 12 under -fsanitize=undefined compares no pointers in constants.
 class LoweringTable {
  public:
   constexpr LoweringTable() = default;
   constexpr explicit LoweringTable(std::span<const LoweringEntry> entries) : entries_(entries) {}
 
   [[nodiscard]] constexpr auto entries() const -> std::span<const LoweringEntry> { return entries_; }
-  /// The lowering of overload `name`, else of its base name; null if there is none. O(log entries).
-  [[nodiscard]] constexpr auto find(std::string_view name) const -> LowerFunction {
-    if (const LowerFunction exact = find_exactly(name)) return exact;
+  /// The lowering of overload `name`, else of its base name, if there is one. O(log entries).
+  [[nodiscard]] constexpr auto find(std::string_view name) const -> LoweringId {
+    if (const LoweringId exact = find_exactly(name); exact.valid()) return exact;
     const auto dot = name.rfind('.');
-    return dot == std::string_view::npos ? nullptr : find_exactly(name.substr(0, dot));
+    return dot == std::string_view::npos ? LoweringId{} : find_exactly(name.substr(0, dot));
+  }
+  /// Needs a valid id.
+  constexpr void lower(LoweringId id, LoweringContext& c, const Call& call) const {
+    entries_[id.index].lower(c, call);
   }
 
  private:
-  [[nodiscard]] constexpr auto find_exactly(std::string_view name) const -> LowerFunction {
+  [[nodiscard]] constexpr auto find_exactly(std::string_view name) const -> LoweringId {
     const auto at = std::ranges::lower_bound(entries_, name, {}, &LoweringEntry::op);
-    return at != entries_.end() && at->op == name ? at->lower : nullptr;
+    if (at == entries_.end() || at->op != name) return {};
+    return {static_cast<std::uint16_t>(at - entries_.begin())};
   }
 
   std::span<const LoweringEntry> entries_;

@@ -324,6 +324,15 @@ constexpr auto writes_that_cannot_be_carried_out_are_refused() -> bool {
     p.b.output({read_behind ? windows : p.x});
     return std::move(p.b);
   };
+  const auto unknown = [](bool written, bool read_behind, bool declared) {
+    Program p;
+    if (declared) p.b.declare_operator("torch.ops.mylib.f.default", "mylib.f.default(Tensor x) -> Tensor");
+    const NodeId y = p.b.call_function("torch.ops.mylib.f.default", {p.x}, p.m43);
+    if (written) p.b.call_method("add_", {y, 1}, p.m43);
+    p.b.call_method("add_", {p.x, 1}, p.m43);
+    p.b.output({read_behind ? y : p.x});
+    return std::move(p.b);
+  };
   const auto attribute = [](bool lifted) {
     Program p;
     const NodeId w = lifted ? p.input("w", DType::f32, {3}) : p.b.get_attr("w", p.m3);
@@ -349,6 +358,9 @@ constexpr auto writes_that_cannot_be_carried_out_are_refused() -> bool {
          accepted(method("neg_")) &&
          refused(stale_unfold(true), DiagnosticCode::unsupported_mutation, "cannot make that view anew") &&
          accepted(stale_unfold(false)) &&
+         refused(unknown(true, false, false), DiagnosticCode::unsupported_mutation, "may be a view") &&
+         refused(unknown(false, true, false), DiagnosticCode::unsupported_mutation, "cannot make that view anew") &&
+         accepted(unknown(true, true, true)) && accepted(unknown(false, false, false)) &&
          refused(attribute(false), DiagnosticCode::unsupported_mutation, "lift it") && accepted(attribute(true)) &&
          refused(shared(1), DiagnosticCode::unsupported_mutation, "shares its storage") && accepted(shared(0));
 }

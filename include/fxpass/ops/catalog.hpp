@@ -91,8 +91,23 @@ struct OverloadSet {
   return {};
 }
 
-/// The overload that computes what in-place overload `row` computes, without the write: the same overload of the name
-/// without its trailing underscore. `no_row` where PyTorch has none. O(log rows).
+namespace detail {
+/// Whether two overloads take the same parameters, alias annotations apart. O(schema lengths).
+[[nodiscard]] constexpr auto same_parameters(const Schema& a, const Schema& b) -> bool {
+  ParameterReader left = a.parameters();
+  ParameterReader right = b.parameters();
+  while (true) {
+    const auto p = left.next();
+    const auto q = right.next();
+    if (!p || !q) return !p && !q;
+    if (p->type != q->type || p->name != q->name || p->keyword_only != q->keyword_only) return false;
+  }
+}
+}  // namespace detail
+
+/// The overload that computes what in-place overload `row` computes, without the write: of the operator without trailing
+/// underscore, the overload of the same name or, where names differ (`floor_divide_.Tensor`, `floor_divide.default`),
+/// with the same parameters. `no_row` where PyTorch has none. O(log rows + overloads).
 [[nodiscard]] constexpr auto functional_twin(CatalogRow row) -> CatalogRow {
   const Schema in_place = schema(row);
   const std::string_view base = in_place.base();
@@ -100,6 +115,8 @@ struct OverloadSet {
   const OverloadSet candidates = find_overloads(base.substr(0, base.size() - 1));
   for (CatalogRow r = candidates.first; r < candidates.last; ++r)
     if (schema(r).overload() == in_place.overload() && !schema(r).writes()) return r;
+  for (CatalogRow r = candidates.first; r < candidates.last; ++r)
+    if (!schema(r).writes() && detail::same_parameters(schema(r), in_place)) return r;
   return no_row;
 }
 

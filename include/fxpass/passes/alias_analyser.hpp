@@ -58,6 +58,17 @@ class AliasAnalyser {
     return view;
   }
 
+  /// The result of an operator without schema may share storage with any of its operands.
+  constexpr void add_unknown(const Graph& graph, NodeId id) {
+    Pool<std::int64_t> bases;
+    graph.for_each_operand(id, [&](NodeId operand) {
+      if (const std::uint32_t view = analysis_->view_of(operand); view != no_view)
+        bases.push_back(analysis_->view(view).storage);
+    });
+    add_fresh(graph, id);
+    analysis_->mark_unknown_origin(id, bases.view());
+  }
+
   /// Inputs with one storage number share one storage: the same view where they are the same tensor, and undecidable
   /// where they are different windows of it.
   constexpr auto visit_placeholder(const Graph& graph, NodeId id) -> Status {
@@ -67,19 +78,20 @@ class AliasAnalyser {
       add_fresh(graph, id);
       return {};
     }
-    for (const Shared& s : shared_) {
-      if (s.number != number) continue;
-      const std::uint32_t first = analysis_->view_of(s.first);
-      if (same_window(graph, s.first, id)) {
-        analysis_->set_view(id, first);
-        return {};
-      }
-      analysis_->mark_undecidable(analysis_->view(first).storage);
-      analysis_->mark_undecidable(analysis_->view(add_fresh(graph, id)).storage);
+    const std::uint64_t hash = number * 0x9e3779b97f4a7c15ULL;
+    const std::uint32_t known = shared_table_.find(hash, [&](std::uint32_t i) { return shared_[i].number == number; });
+    if (known == detail::IdTable::absent) {
+      shared_table_.insert(hash, shared_.push_back({number, id}));
+      add_fresh(graph, id);
       return {};
     }
-    shared_.push_back({number, id});
-    add_fresh(graph, id);
+    const std::uint32_t first = analysis_->view_of(shared_[known].first);
+    if (same_window(graph, shared_[known].first, id)) {
+      analysis_->set_view(id, first);
+      return {};
+    }
+    analysis_->mark_undecidable(analysis_->view(first).storage);
+    analysis_->mark_undecidable(analysis_->view(add_fresh(graph, id)).storage);
     return {};
   }
   [[nodiscard]] static constexpr auto same_window(const Graph& graph, NodeId a, NodeId b) -> bool {
@@ -108,6 +120,10 @@ class AliasAnalyser {
     if (graph.node(id).value_kind == ValueKind::sym_int || graph.node(id).value_kind == ValueKind::scalar) return {};
     if (op.view == ops::ViewRule::getitem && is_member_access(graph, id)) {
       visit_member(graph, id);
+      return {};
+    }
+    if (op.row == ops::no_row && op.schema == TextId{}) {
+      add_unknown(graph, id);
       return {};
     }
     const ViewRules rules(graph, *analysis_);
@@ -255,6 +271,10 @@ class AliasAnalyser {
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                       text_of("writes into input '", base, "', which shares its storage with another input at another "
                               "place; what the other input holds afterwards is not decidable"));
+    if (storage.of_unknown_origin)
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of("writes into '", base, "', the result of ", graph.target(storage.base),
+                              ", an operator without schema: it may be a view of its operands"));
     if (graph.node(storage.base).kind == NodeKind::get_attr)
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                       text_of("writes into attribute '", graph.target(storage.base),
@@ -317,6 +337,7 @@ class AliasAnalyser {
   const KernelRegistry* kernels_;
   UnknownKernels unknown_kernels_;
   Pool<Shared> shared_;
+  detail::IdTable shared_table_;
   Pool<Member> members_;
   detail::IdTable member_table_;
 };

@@ -66,6 +66,9 @@ struct Storage {
   bool written = false;
   /// Inputs of the graph share it at different places: a write cannot be told apart from a read.
   bool undecidable = false;
+  /// An operator of unknown schema made it: for all that is known, it is a view of that operator's operands.
+  bool of_unknown_origin = false;
+  Range possible_bases;  ///< then the storages of those operands, in the analysis' pool of numbers
 };
 
 /// A write by a node into a view.
@@ -113,7 +116,7 @@ class AliasAnalysis {
   }
   /// A storage of its own for node `id`, with the geometry its metadata states.
   constexpr auto add_storage(const Graph& graph, NodeId id) -> std::uint32_t {
-    const std::uint32_t storage = storages_.push_back({id, views_.size(), false, false});
+    const std::uint32_t storage = storages_.push_back({.base = id, .root = views_.size(), .possible_bases = {}});
     View base;
     base.storage = storage;
     if (const TensorMeta* meta = graph.tensor(id)) {
@@ -135,6 +138,15 @@ class AliasAnalysis {
   constexpr void add_write(Write write) {
     writes_.push_back(write);
     storages_[views_[write.view].storage].written = true;
+  }
+  /// Says that the storage of `id`, a call of an unknown operator, may be that of any of `bases`.
+  constexpr void mark_unknown_origin(NodeId id, std::span<const std::int64_t> bases) {
+    Storage& s = storages_[views_[of_node_[id.index]].storage];
+    s.of_unknown_origin = true;
+    s.possible_bases = numbers_.append(bases);
+  }
+  [[nodiscard]] constexpr auto possible_bases(std::uint32_t storage) const -> std::span<const std::int64_t> {
+    return numbers_.view(storages_[storage].possible_bases);
   }
   constexpr void mark_undecidable(std::uint32_t storage) { storages_[storage].undecidable = true; }
   constexpr auto add_numbers(std::span<const std::int64_t> numbers) -> Range { return numbers_.append(numbers); }

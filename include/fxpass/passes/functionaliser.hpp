@@ -36,7 +36,9 @@ class Functionaliser {
     const std::uint32_t view = analysis_->view_of(id);
     if (view == no_view) return;
     grow();
-    const std::uint32_t version = storages_[storage_of(view)].version;
+    const std::uint32_t storage = storage_of(view);
+    if (analysis_->storage(storage).base == id) storages_[storage].bases_version = version_of_bases(storage);
+    const std::uint32_t version = storages_[storage].version;
     Value& value = values_[view];
     if (value.node == no_node || value.version != version) value = {version, id};
   }
@@ -58,13 +60,16 @@ class Functionaliser {
     grow();
     return storages_[storage_of(view)].version == 0 || is_current(view);
   }
-  /// The node that an operand `id` has to be read from at `position`. O(1) if nothing was written to its storage since
+  /// The node that an operand `id` has to be read from at `position`. `no_node` also where `id` may be a view of something
+  /// that was written since. O(1) if nothing was written to its storage since
   /// it was read last, else O(depth of its view) new nodes. `no_node` for a view that cannot be replayed.
   constexpr auto read(NodeId id, NodeId position) -> NodeId {
     const std::uint32_t view = analysis_->view_of(id);
     if (view == no_view) return substituted(id);
     grow();
-    if (storages_[storage_of(view)].version == 0) return substituted(id);
+    const std::uint32_t storage = storage_of(view);
+    if (storages_[storage].bases_version != version_of_bases(storage)) return no_node;
+    if (storages_[storage].version == 0) return substituted(id);
     return value_of(view, position);
   }
 
@@ -138,6 +143,7 @@ class Functionaliser {
     std::uint32_t version = 0;
     std::uint32_t base_version = 0;   ///< of which the base's node holds the value
     std::uint32_t patched = no_view;  ///< the view through which the base has been written since
+    std::uint32_t bases_version = 0;  ///< of what it may be a view of, when it was made
   };
 
   /// Views and storages appear while the graph is swept.
@@ -147,6 +153,14 @@ class Functionaliser {
   }
   [[nodiscard]] constexpr auto storage_of(std::uint32_t view) const -> std::uint32_t {
     return analysis_->view(view).storage;
+  }
+  /// A number that grows with each write into what `storage` may be a view of; 0 for nearly all.
+  [[nodiscard]] constexpr auto version_of_bases(std::uint32_t storage) const -> std::uint32_t {
+    std::uint32_t sum = 0;
+    if (analysis_->storage(storage).of_unknown_origin)
+      for (const std::int64_t base : analysis_->possible_bases(storage))
+        sum += storages_[static_cast<std::uint32_t>(base)].version;
+    return sum;
   }
   [[nodiscard]] constexpr auto substituted(NodeId id) const -> NodeId {
     return id.index < substitutes_.size() && substitutes_[id.index] != no_node ? substitutes_[id.index] : id;

@@ -3,6 +3,7 @@
 
 #include <fxpass/lower/lowering.hpp>
 #include <fxpass/pass/kernel_registry.hpp>
+#include <fxpass/support/base64.hpp>
 
 #include <array>
 #include <string_view>
@@ -16,7 +17,7 @@ namespace fxpass {
 inline constexpr std::string_view native_kernel_target = "AwsNeuronCustomNativeKernel";
 
 /// Operands are the tensor arguments in order, the configuration is the call's own text, and a result that is an
-/// operand's new value says so.
+/// operand's new value says so. A kernel that communicates is marked, since the compiler looks for that on the call itself.
 struct LowerKernelCall {
   static constexpr std::array<std::string_view, 2> op{kernel_operator, functional_kernel_operator};
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
@@ -51,12 +52,24 @@ struct LowerKernelCall {
     what.aliases = aliases.view();
     const hlo::Value result =
         b.custom_call(what, operands.view(), is_tuple ? b.shapes().tuple(shapes.view()) : shapes[0]);
+    if (has_collectives(kernel.backend_config())) b.add_frontend_attribute(result, "has_collectives", "1");
     for (std::uint32_t i = 0; i < shapes.size(); ++i)
       results.push_back(is_tuple ? b.get_tuple_element(result, i) : result);
     return results;
   }
 
  private:
+  /// Whether the configuration, JSON or base64 of it, says so.
+  static constexpr auto has_collectives(std::string_view config) -> bool {
+    constexpr std::string_view key = "\"has_collectives\"";
+    const auto decoded = decode_base64(config);
+    std::string_view json = decoded ? decoded->view() : config;
+    const auto at = json.find(key);
+    if (at == std::string_view::npos) return false;
+    json.remove_prefix(at + key.size());
+    while (json.starts_with(' ') || json.starts_with(':')) json.remove_prefix(1);
+    return json.starts_with("true");
+  }
   /// The shapes of all results; none, and a diagnostic, if one is not known.
   static constexpr auto result_shapes(auto& c, const Call& call, std::span<const TensorMeta> metas)
       -> Pool<hlo::ShapeId> {

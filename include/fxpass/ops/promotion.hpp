@@ -26,7 +26,9 @@ class ResultType {
   /// The common dtype; none where PyTorch refuses the mix, or nothing was added.
   [[nodiscard]] constexpr auto get() const -> std::optional<DType> {
     if (!valid_) return std::nullopt;
-    return combine(dimensioned_, combine(zero_dim_, number_));
+    const std::optional<DType> lower = combine(zero_dim_, number_);
+    if (!lower && (zero_dim_ || number_)) return std::nullopt;
+    return combine(dimensioned_, lower);
   }
 
  private:
@@ -43,8 +45,10 @@ class ResultType {
     if (!higher) return lower;
     if (!lower) return higher;
     if (category(*lower) <= category(*higher)) return higher;
-    // A complex number makes a real tensor complex without widening it.
+    // A complex number makes a real tensor complex without widening it; there are no complex 8-bit floats.
+    if (fxpass::detail::is_float8(*higher)) return std::nullopt;
     if (is_floating(*higher)) return fxpass::detail::complex_of(*higher);
+    if (is_integral(*higher) && is_complex(*lower)) return lower;
     return promote_types(*higher, *lower);
   }
 

@@ -122,6 +122,8 @@ namespace detail {
     a = b;
     b = swap;
   }
+  // Of the other types these mix with the floating ones alone.
+  if ((detail::is_barebones_unsigned(a) || detail::is_barebones_unsigned(b)) && !is_floating(b)) return std::nullopt;
   if (category(a) == DTypeCategory::boolean) return b;
   if (is_complex(b)) {
     if (category(a) == DTypeCategory::integral) return b;
@@ -135,7 +137,6 @@ namespace detail {
     if (byte_size(a) == byte_size(b)) return DType::f32;  // float16 with bfloat16
     return byte_size(a) > byte_size(b) ? a : b;
   }
-  if (detail::is_barebones_unsigned(a) || detail::is_barebones_unsigned(b)) return std::nullopt;
   if (a == DType::u8 || b == DType::u8) {
     const DType other = a == DType::u8 ? b : a;
     return other == DType::i8 ? DType::i16 : other;

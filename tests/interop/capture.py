@@ -35,7 +35,9 @@ class Function(torch.nn.Module):
 
 def state_of(module, inputs):
     """Every tensor that the module reads, by name: inputs, parameters and buffers."""
-    return {**inputs, **dict(module.named_parameters()), **dict(module.named_buffers())}
+    # A tied weight has several names, and an export may use any of them.
+    parameters = module.named_parameters(remove_duplicate=False)
+    return {**inputs, **dict(parameters), **dict(module.named_buffers(remove_duplicate=False))}
 
 
 def capture(module, inputs, form, directory, raises=()):

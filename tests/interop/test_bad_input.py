@@ -360,6 +360,24 @@ def test_mutations_that_are_not_known(refused, tmp_path, form, module):
     assert f"test_bad_input.py:{module.forward.__code__.co_firstlineno + 1}" in text
 
 
+def view_of_everything(x):
+    """A function that fxpass cannot know, whose result is a view."""
+    return x.view(-1)
+
+
+@pytest.mark.parametrize("use", ["written", "read after a write"])
+def test_results_that_may_be_views(refused, tmp_path, use):
+    graph = torch.fx.Graph()
+    x = graph.placeholder("x")
+    flat = graph.call_function(view_of_everything, (x,))
+    graph.call_method("add_", (flat if use == "written" else x, 1))
+    graph.output((graph.call_method("neg", (flat,)),))
+    program = tmp_path / "g.json"
+    dump(torch.fx.GraphModule(torch.nn.Module(), graph), program, [torch.ones(2, 3)])
+    text = "\n".join(f"{place}: {cause}" for place, cause in refused(program, "--emit", "fx-python"))
+    assert "view_of_everything" in text
+
+
 @pytest.mark.parametrize("form", ["training", "dynamo"])
 @pytest.mark.parametrize("name", ["write", "write_"])
 def test_custom_operator_that_writes(refused, tmp_path, form, name):

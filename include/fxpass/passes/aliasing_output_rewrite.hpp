@@ -54,14 +54,14 @@ struct AliasingOutputRewritePass {
   static constexpr auto append_written_inputs(const AliasAnalysis& analysis, Graph& graph, NodeId output) -> Status {
     Pool<Argument> values;
     values.append(graph.arguments(output));
-    for (std::uint32_t i = 0; i < graph.inputs().size(); ++i) {
+    const Pool<std::uint8_t> surfaced = detail::surfaced_inputs(graph);
+    for (std::uint32_t i = 0; i < surfaced.size(); ++i) {
       const InputSpec input = graph.inputs()[i];
       const std::uint32_t view = analysis.view_of(input.node);
       if (view == no_view || !analysis.storage_of(view).written) continue;
-      for (const OutputSpec& spec : graph.outputs())
-        if (is_mutation(spec.kind) && spec.input == i)
-          return error_at(graph, input.node, DiagnosticCode::unsupported_mutation,
-                          "is written in place and also has its new value among the outputs already");
+      if (surfaced[i] != 0)
+        return error_at(graph, input.node, DiagnosticCode::unsupported_mutation,
+                        "is written in place and also has its new value among the outputs already");
       values.push_back(input.node);
       OutputSpec spec;
       spec.kind = input.kind == InputKind::buffer      ? OutputKind::buffer_mutation

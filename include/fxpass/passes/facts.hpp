@@ -25,6 +25,14 @@ namespace detail {
   if (op.write_rule != ops::WriteRule::batch_norm) return true;
   return Call(graph, id).boolean("training").value_or(true);
 }
+/// For each input whether an output is its new value. O(inputs + outputs).
+[[nodiscard]] constexpr auto surfaced_inputs(const Graph& graph) -> Pool<std::uint8_t> {
+  Pool<std::uint8_t> surfaced;
+  surfaced.resize(static_cast<std::uint32_t>(graph.inputs().size()), 0);
+  for (const OutputSpec& spec : graph.outputs())
+    if (is_mutation(spec.kind) && spec.input < surfaced.size()) surfaced[spec.input] = 1;
+  return surfaced;
+}
 }  // namespace detail
 
 /// Every device argument names the target. The check sees only whether they agree with each other.
@@ -66,13 +74,12 @@ struct MutationsSurfaced {
     AliasAnalyser analyser(analysis, nullptr, UnknownKernels::take_for_pure);
     for (std::uint32_t i = 0; i < graph.node_count(); ++i)
       if (Status visited = analyser.visit(graph, NodeId{i}); !visited) return visited;
-    for (std::uint32_t i = 0; i < graph.inputs().size(); ++i) {
+    const Pool<std::uint8_t> surfaced = detail::surfaced_inputs(graph);
+    for (std::uint32_t i = 0; i < surfaced.size(); ++i) {
       const NodeId input = graph.inputs()[i].node;
       const std::uint32_t view = analysis.view_of(input);
       if (view == no_view || !analysis.storage_of(view).written) continue;
-      bool surfaced = false;
-      for (const OutputSpec& spec : graph.outputs()) surfaced = surfaced || (is_mutation(spec.kind) && spec.input == i);
-      if (!surfaced)
+      if (surfaced[i] == 0)
         return error_at(graph, input, DiagnosticCode::fact_violated, "is written, but no output is its new value");
     }
     return {};

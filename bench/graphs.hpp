@@ -110,6 +110,18 @@ enum class Writes : std::uint8_t {
   return std::move(make).finish(last);
 }
 
+/// Inputs that say which storage they have, each read once.
+[[nodiscard]] inline auto inputs_with_storages(std::uint32_t size) -> Graph {
+  GraphMaker make;
+  GraphBuilder& b = make.builder();
+  InputSpec spec;
+  for (spec.storage = 0; spec.storage < size / 2; ++spec.storage) b.placeholder("x", make.matrix(), spec);
+  NodeId sum{0};
+  for (std::uint32_t i = 1; i < size / 2; ++i)
+    sum = b.call_function("torch.ops.aten.add.Tensor", {sum, NodeId{i}}, make.matrix());
+  return std::move(make).finish(sum);
+}
+
 /// The kernels that `kernels_and_collectives` calls. Kernel 0 writes its first operand, kernel 1 nothing.
 [[nodiscard]] inline auto kernels() -> KernelRegistry {
   KernelRegistry registry;

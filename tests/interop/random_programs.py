@@ -1,0 +1,408 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs random programs through fxpassc, judges them by eager PyTorch, and shrinks what fails.
+
+    python tests/interop/random_programs.py --first 0 --count 1000 --state build/random_programs.jsonl
+
+Each program is captured by Dynamo and by torch.export, rewritten, and run as a device would run it: the
+rewritten program writes no input, the outputs that io_map names are written back, and then outputs, inputs and
+buffers are equal to eager's. A run that was stopped goes on where it was: what `--state` holds is not done again.
+"""
+
+import argparse
+import copy
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, replace
+
+import torch
+from conftest import find_fxpassc  # first of all: it makes fx_to_json known
+
+from capture import capture_export, state_of  # isort: skip
+from fx_to_json import dump  # isort: skip
+from random_statements import NAME, program
+from xla_runner import Executable, Session
+
+SOURCES = ["dynamo", "training"]
+# What eager PyTorch raises when it refuses a program; Dynamo and export raise their own around it.
+REFUSED_BY_EAGER = (RuntimeError, IndexError, TypeError, ValueError)
+REFUSALS = ("refused", "not captured")
+TIMEOUT_SECONDS = 60
+
+
+@dataclass
+class Captured:
+    """A program as a file, and what its own graph gives by eager PyTorch."""
+
+    path: pathlib.Path
+    names: dict  # of an input in the signature -> of the tensor in the state
+    before: dict  # the state: every input, buffer and constant by name
+    after: dict
+    outputs: list
+
+
+@dataclass
+class Compiled:
+    emitted: str
+    signature: dict
+
+
+@dataclass
+class Outcome:
+    """`kind`: equal, refused, raises (eager too), not captured; or different, crash, hang, which are failures."""
+
+    kind: str
+    detail: str = ""
+
+    def is_failure(self):
+        return self.kind in ("different", "crash", "hang")
+
+    def reason(self):
+        """What a refusal says, without the names in it, which differ from program to program."""
+        return re.sub(r"'[^']*'", "'...'", self.detail)
+
+    def resembles(self, other):
+        return self.kind == other.kind and (self.is_failure() or self.reason() == other.reason())
+
+
+def cloned(state):
+    return {name: tensor.clone() for name, tensor in state.items()}
+
+
+# Capturing ----------------------------------------------------------------------------------------------------
+def captured_by_export(program, directory):
+    module, inputs = program.module(), program.inputs()
+    result = capture_export(copy.deepcopy(module), program.inputs(), "training", directory, ())
+    before = {**result.constants, **cloned(state_of(module, inputs))}
+    outputs = [output.clone() for output in module(*inputs.values())]
+    after = {**result.constants, **cloned(state_of(module, inputs))}
+    return Captured(result.path, result.names, before, after, outputs)
+
+
+def captured_by_dynamo(program, directory):
+    """Dynamo returns what it need not compute (an input, a tensor twice) beside its graph; the graph is judged."""
+    module, inputs = program.module(), program.inputs()
+    before = cloned(state_of(module, inputs))
+    owners = {id(tensor): name for name, tensor in state_of(module, inputs).items()}
+    path = directory / "dynamo.json"
+    captured = []
+
+    def backend(gm, example_inputs):
+        def run(*arguments):
+            outputs = gm.forward(*arguments)
+            captured[0].outputs = [output.clone() for output in outputs]
+            return outputs
+
+        assert not captured, "more than one graph"
+        placeholders = [node.name for node in gm.graph.nodes if node.op == "placeholder"]
+        names = {name: owners[id(value)] for name, value in zip(placeholders, example_inputs, strict=True)}
+        dump(gm, path, example_inputs)
+        captured.append(Captured(path, names, before, {}, []))
+        return run
+
+    torch._dynamo.reset()
+    outputs = torch.compile(module, backend=backend, fullgraph=True, dynamic=False)(*inputs.values())
+    if not captured:
+        raise NotCaptured("Dynamo made no graph")
+    captured[0].after = cloned(state_of(module, inputs))
+    plain, plain_inputs = program.module(), program.inputs()
+    expected = plain(*plain_inputs.values())
+    agree = all(map(same, outputs, expected)) and len(outputs) == len(expected)
+    agree = agree and all(
+        same(captured[0].after[name], tensor) for name, tensor in state_of(plain, plain_inputs).items()
+    )
+    if not agree:
+        raise NotCaptured("Dynamo's graph itself differs from the program")
+    return captured[0]
+
+
+class NotCaptured(Exception):
+    pass
+
+
+def captured_program(program, source, directory):
+    """Raises NotCaptured where PyTorch itself cannot capture the program."""
+    directory.mkdir(parents=True, exist_ok=True)
+    try:
+        return (captured_by_dynamo if source == "dynamo" else captured_by_export)(program, directory)
+    except NotCaptured:
+        raise
+    except Exception as error:  # every kind there is comes out of Dynamo and export
+        lines = str(error).strip().splitlines() or [""]
+        raise NotCaptured(f"{type(error).__name__}: {lines[0][:160]}") from error
+
+
+# Compiling and judging ----------------------------------------------------------------------------------------
+def compiled(fxpassc, captured, emit):
+    """A Compiled; or an Outcome where fxpassc refuses or fails."""
+    out = captured.path.with_suffix({"fx-python": ".py", "hlo-text": ".hlo"}[emit])
+    signature = captured.path.with_suffix(".signature.json")
+    out.unlink(missing_ok=True)
+    command = [fxpassc, "compile", captured.path, "-o", out, "--emit", emit, "--signature", signature]
+    try:
+        result = subprocess.run(
+            command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return Outcome("hang")
+    if result.returncode == 0:
+        return Compiled(out.read_text(), json.loads(signature.read_text()))
+    if result.returncode == 1 and "error: " in result.stderr and not out.exists():
+        return Outcome("refused", result.stderr.strip().splitlines()[0].split("error: ", 1)[1])
+    return Outcome("crash", f"exit status {result.returncode}: {result.stderr[-500:]}")
+
+
+def same(actual, expected):
+    return actual.dtype == expected.dtype and actual.shape == expected.shape and torch.equal(actual, expected)
+
+
+def difference(what, actual, expected):
+    return Outcome("different", f"{what}: got {actual}, eager has {expected}")
+
+
+def judged(captured, signature, outputs, left, after):
+    """`left`: the state that the program itself leaves; `after`: the state with outputs written back."""
+    for name, tensor in captured.before.items():
+        if not same(left[name], tensor):
+            return difference(f"the rewritten program itself wrote {name}", left[name], tensor)
+    targets = list(signature["io_map"].values())
+    if len(set(targets)) != len(targets):
+        return Outcome("different", f"two outputs are the new value of one input: io_map is {signature['io_map']}")
+    if len(outputs) != len(captured.outputs):
+        return Outcome("different", f"{len(outputs)} outputs, eager has {len(captured.outputs)}")
+    for i, (actual, expected) in enumerate(zip(outputs, captured.outputs)):
+        if not same(actual, expected):
+            return difference(f"output {i}", actual, expected)
+    for name, tensor in captured.after.items():
+        if not same(after[name], tensor):
+            return difference(name, after[name], tensor)
+    return Outcome("equal")
+
+
+def judged_python(captured, result):
+    names = [captured.names[Session.key(entry)] for entry in result.signature["inputs"]]
+    state = cloned(captured.before)
+    scope = {}
+    try:
+        exec(compile(result.emitted, "rewritten.py", "exec"), scope)
+        values = [value.clone() for value in scope["forward"](*(state[name] for name in names))]
+    except Exception as error:
+        return Outcome("different", f"the rewritten program raises {type(error).__name__}: {error}")
+    if len(values) != len(result.signature["outputs"]):
+        return Outcome("different", f"{len(values)} outputs, the signature has {len(result.signature['outputs'])}")
+    written = {names[target]: values[int(output)] for output, target in result.signature["io_map"].items()}
+    count = result.signature["original_output_count"]
+    return judged(captured, result.signature, values[:count], state, {**state, **written})
+
+
+def judged_xla(captured, result):
+    values = {key: captured.before[name] for key, name in captured.names.items()}
+    try:
+        session = Session(Executable(result.emitted), result.signature, values)
+        outputs = session.run()
+    except Exception as error:
+        return Outcome("different", f"XLA refuses the module: {type(error).__name__}: {str(error)[:400]}")
+    after = {**captured.before, **{name: session.get(key) for key, name in captured.names.items()}}
+    # XLA cannot write its arguments but where the module says so, in which case the session writes back.
+    return judged(captured, result.signature, outputs, captured.before, after)
+
+
+JUDGES = {"fx-python": judged_python, "hlo-text": judged_xla}
+
+
+class Runner:
+    def __init__(self, fxpassc, directory):
+        self.fxpassc = fxpassc
+        self.directory = pathlib.Path(directory)
+
+    def captured(self, program, source):
+        return captured_program(program, source, self.directory)
+
+    def outcome(self, program, source, emit="fx-python"):
+        try:
+            captured = self.captured(program, source)
+        except NotCaptured as error:
+            return Outcome("raises" if program.raises else "not captured", str(error))
+        return self.outcome_of(captured, program, emit)
+
+    def outcome_of(self, captured, program, emit):
+        result = compiled(self.fxpassc, captured, emit)
+        if isinstance(result, Outcome):
+            return result
+        outcome = JUDGES[emit](captured, result)
+        return Outcome("raises") if program.raises and "raises" in outcome.detail else outcome
+
+
+# Shrinking ----------------------------------------------------------------------------------------------------
+def runs(program):
+    try:
+        program.module()(*program.inputs().values())
+    except REFUSED_BY_EAGER:
+        return False
+    return True
+
+
+def without_unused_sources(program):
+    used = set(program.outputs).union(*(statement.names() for statement in program.statements))
+    return replace(program, sources=[source for source in program.sources if source.name in used])
+
+
+def without_statement(program, index):
+    """The program without a statement and without all that is made from what it defines."""
+    gone = set(program.statements[index].defines)
+    kept = program.statements[:index]
+    for statement in program.statements[index + 1 :]:
+        if statement.names() & gone:
+            gone |= set(statement.defines)
+        else:
+            kept.append(statement)
+    outputs = [name for name in program.outputs if name not in gone]
+    return replace(program, statements=kept, outputs=outputs or [program.sources[0].name])
+
+
+def with_operand_of(program, index):
+    """The program without the view that a statement makes: what it views stands in its place."""
+    statement = program.statements[index]
+    if len(statement.defines) != 1:
+        return []
+    (name,) = statement.defines
+    others = statement.names() - {name}
+
+    def renamed(text, other):
+        return NAME.sub(lambda match: other if match[0] == name else match[0], text)
+
+    return [
+        replace(
+            program,
+            statements=program.statements[:index]
+            + [replace(s, text=renamed(s.text, other)) for s in program.statements[index + 1 :]],
+            outputs=[renamed(output, other) for output in program.outputs],
+        )
+        for other in sorted(others)
+    ]
+
+
+def smaller(program):
+    for index in reversed(range(len(program.statements))):
+        yield without_statement(program, index)
+    for index in range(len(program.outputs)):
+        if len(program.outputs) > 1:
+            yield replace(program, outputs=program.outputs[:index] + program.outputs[index + 1 :])
+    for index in range(len(program.statements)):
+        yield from with_operand_of(program, index)
+
+
+def shrunk(program, fails):
+    """The smallest program found for which `fails` still holds, by taking away one thing at a time."""
+    program = without_unused_sources(program)
+    progress = True
+    while progress:
+        progress = False
+        for candidate in smaller(program):
+            candidate = without_unused_sources(candidate)
+            if candidate.sources and runs(candidate) and fails(candidate):
+                program, progress = candidate, True
+                break
+    return program
+
+
+def explained(runner, program, source, outcome, emit="fx-python"):
+    """An outcome with the smallest program that shows it."""
+    small = program
+    if not program.raises:
+        small = shrunk(program, lambda p: runner.outcome(p, source, emit).resembles(outcome))
+    outcome = runner.outcome(small, source, emit)
+    return f"{source}, {emit}: {outcome.kind}: {outcome.detail}\n{small.source_code()}"
+
+
+# Coverage -----------------------------------------------------------------------------------------------------
+def coverage(reads, writes):
+    """Pairs of a view, a write and a reader: how many were seen, and which of those that could be were not."""
+    pairs = {"view x reader": Counter(), "write x reader": Counter(), "view x write": Counter()}
+    for (view, write, reader), count in reads.items():
+        pairs["view x reader"][view, reader] += count
+        pairs["write x reader"][write, reader] += count
+        pairs["view x write"][view, write] += count
+    pairs["view x write through it"] = Counter(writes)
+    return pairs
+
+
+def coverage_table(reads, writes):
+    lines = []
+    for title, pairs in coverage(reads, writes).items():
+        columns = sorted({column for _, column in pairs})
+        rows = sorted({row for row, _ in pairs})
+        missing = [f"{row}/{column}" for row in rows for column in columns if not pairs[row, column]]
+        lines.append(f"{title}: {len(pairs)} of {len(rows) * len(columns)} pairs, {pairs.total()} times")
+        if len(columns) <= 16:
+            lines.append(" " * 20 + " ".join(f"{column[:10]:>10}" for column in columns))
+            lines += [f"{row:20}" + " ".join(f"{pairs[row, c]:10}" for c in columns) for row in rows]
+        if missing:
+            lines.append(f"  never: {' '.join(missing[:20])}{' ...' if len(missing) > 20 else ''}")
+    return "\n".join(lines)
+
+
+# Command line -------------------------------------------------------------------------------------------------
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--count", type=int, default=300, help="how many seeds")
+    parser.add_argument("--source", choices=SOURCES, action="append", help="default: both")
+    parser.add_argument("--emit", choices=list(JUDGES), default="fx-python", help="hlo-text is run by XLA")
+    parser.add_argument("--state", type=pathlib.Path, help="results, one JSON object a line; done ones are kept")
+    parser.add_argument("--shrink-refused", action="store_true", help="shrink the first program of each refusal")
+    parser.add_argument("--show", action="store_true", help="print the programs and do nothing")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    seeds = range(arguments.first, arguments.first + arguments.count)
+    with torch.no_grad(), tempfile.TemporaryDirectory() as directory:
+        if arguments.show:
+            for seed in seeds:
+                print(program(seed).source_code())
+            return 0
+        return run_all(Runner(find_fxpassc(), directory), seeds, arguments)
+
+
+def run_all(runner, seeds, arguments):
+    done = {}
+    if arguments.state and arguments.state.exists():
+        lines = map(json.loads, arguments.state.read_text().splitlines())
+        done = {(line["seed"], line["source"], line["emit"]): line for line in lines}
+    reads, writes, kinds, reasons = Counter(), Counter(), Counter(), Counter()
+    failures = 0
+    for seed in seeds:
+        grown = program(seed)
+        reads += grown.reads
+        writes += grown.writes
+        for source in arguments.source or SOURCES:
+            key = (seed, source, arguments.emit)
+            if key not in done:
+                outcome = runner.outcome(grown, source, arguments.emit)
+                done[key] = dict(zip(("seed", "source", "emit"), key), kind=outcome.kind, detail=outcome.detail)
+                shrinks = arguments.shrink_refused and not reasons[outcome.kind, outcome.reason()]
+                if outcome.is_failure() or (outcome.kind in REFUSALS and shrinks):
+                    text = explained(runner, grown, source, outcome, arguments.emit)
+                    print(text, flush=True)
+                    done[key]["smallest"] = text
+                if arguments.state:
+                    with arguments.state.open("a") as file:
+                        file.write(json.dumps(done[key]) + "\n")
+            outcome = Outcome(done[key]["kind"], done[key]["detail"])
+            kinds[source, outcome.kind] += 1
+            failures += outcome.is_failure()
+            if outcome.kind in REFUSALS:
+                reasons[outcome.kind, outcome.reason()] += 1
+    print(coverage_table(reads, writes))
+    for (source, kind), count in sorted(kinds.items()):
+        print(f"{count:6} {source} {kind}")
+    for (kind, text), count in reasons.most_common():
+        print(f"{count:6} {kind}: {text}")
+    return int(failures > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

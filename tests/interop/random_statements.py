@@ -1,0 +1,871 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random programs of views, writes and reads, each a function of its seed.
+
+A program is grown statement by statement and run by eager PyTorch as it grows: a statement that eager refuses
+is left out (or, in some programs, kept as the last one: such a program has to be refused by everybody). Numbers
+stay small, so that no result depends on the order of an addition, and no statement is kept whose meaning
+depends on the order in which PyTorch walks over a tensor.
+"""
+
+import random
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+
+import torch
+
+DTYPES = [torch.float32] * 4 + [
+    torch.float64,
+    torch.bfloat16,
+    torch.bfloat16,
+    torch.int64,
+    torch.int32,
+    torch.bool,
+    torch.uint8,
+]
+SHAPES = [(4, 3), (2, 3, 4), (6,), (3, 3), (2, 2, 3), (1, 4), (4, 6), (), (2, 1, 3)]
+SCALARS = ["-3", "-2", "-1", "0", "1", "2", "3", "0.5", "2.5", "True"]
+MOST_SOURCES = 9
+MOST_ELEMENTS = 96
+# No sum of a program's numbers leaves what the dtype holds exactly. Integers wrap, so only their casts matter.
+LARGEST = {torch.float32: 1024, torch.float64: 1024, torch.bfloat16: 128, torch.int64: 2**15, torch.int32: 2**15}
+NAME = re.compile(r"\b[bvx]\d+\b")
+
+
+@dataclass(frozen=True)
+class Statement:
+    text: str
+    defines: tuple = ()
+
+    def names(self):
+        return set(NAME.findall(self.text))
+
+
+@dataclass(frozen=True)
+class Source:
+    """An input or a buffer; `text` makes its value."""
+
+    name: str
+    text: str
+
+    def tensor(self):
+        return eval(self.text, {"torch": torch})
+
+
+@dataclass
+class Program:
+    seed: int
+    sources: list = field(default_factory=list)
+    statements: list = field(default_factory=list)
+    outputs: list = field(default_factory=list)
+    raises: bool = False  # eager PyTorch refuses the last statement
+    # Reads after writes: (how the value read was made, the last write to its storage, what reads it).
+    reads: Counter = field(default_factory=Counter)
+    # Writes: (how the value written was made, the write).
+    writes: Counter = field(default_factory=Counter)
+
+    def inputs(self):
+        return {source.name: source.tensor() for source in self.sources if source.name[0] == "x"}
+
+    def source_code(self):
+        buffers = [source for source in self.sources if source.name[0] == "b"]
+        inputs = [source for source in self.sources if source.name[0] == "x"]
+        lines = ["class Program(torch.nn.Module):", "    def __init__(self):", "        super().__init__()"]
+        lines += [f'        self.register_buffer("{source.name}", {source.text})' for source in buffers]
+        lines += ["", f"    def forward({', '.join(['self', *(source.name for source in inputs)])}):"]
+        lines += [f"        {source.name} = self.{source.name}" for source in buffers]
+        lines += [f"        {statement.text}" for statement in self.statements]
+        lines += [f"        return ({''.join(f'{name}, ' for name in self.outputs).strip()})"]
+        values = [f"#   {source.name} = {source.text}" for source in inputs]
+        return "\n".join([*lines, "", f"# seed {self.seed}, inputs:", *values, ""])
+
+    def module(self):
+        scope = {"torch": torch}
+        exec(compile(self.source_code(), f"program_{self.seed}.py", "exec"), scope)
+        return scope["Program"]()
+
+
+def program(seed):
+    return _Grower(seed).grown()
+
+
+@dataclass
+class _Value:
+    name: str
+    tensor: torch.Tensor
+    kind: str  # how it was made: a kind of view, "input", "buffer" or "fresh"
+
+
+class _NotApplicable(Exception):
+    """A kind of statement does not fit the value it was tried on."""
+
+
+def _storage(tensor):
+    return tensor.untyped_storage()._cdata
+
+
+def _places(tensor):
+    """The places in its storage that a tensor takes."""
+    end = tensor.untyped_storage().nbytes() // tensor.element_size()
+    return set(torch.arange(end).as_strided(tensor.shape, tensor.stride(), tensor.storage_offset()).flatten().tolist())
+
+
+def _overlap(a, b):
+    """Whether two tensors share places and are not one window: eager then raises, or the order of its walk counts."""
+    if _storage(a) != _storage(b) or a.numel() == 0 or b.numel() == 0:
+        return False
+    if a.shape == b.shape and a.stride() == b.stride() and a.storage_offset() == b.storage_offset():
+        return False
+    return bool(_places(a) & _places(b))
+
+
+def _broadcasts(shape, to):
+    if len(shape) > len(to):
+        return False
+    return all(n in (1, m) for n, m in zip(reversed(shape), reversed(to)))
+
+
+def _casts_exactly(tensor, dtype):
+    """What a float outside an integer type's range becomes is undefined in C++, and so in PyTorch."""
+    if not tensor.dtype.is_floating_point or dtype.is_floating_point or dtype == torch.bool or not tensor.numel():
+        return True
+    return dtype != torch.uint8 or (tensor.min() >= 0 and tensor.max() <= 255)
+
+
+class _Grower:
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.program = Program(seed)
+        self.scope = {"torch": torch}
+        self.values = []
+        self.last_write = {}  # storage -> kind of its last write
+        self.operands = []  # (name, kind of reader) of the statement at hand
+        self.target = None  # the value that the statement at hand writes
+        # Operators that are rare in programs; many of them fxpass refuses, which ends the use of a program.
+        self.rare = self.random.random() < 0.1
+        self.may_raise = self.random.random() < 0.05
+
+    def grown(self):
+        for _ in range(self.random.randint(1, 3)):
+            self.source(self.random.choice(SHAPES), self.random.choice(DTYPES), self.random.choice("xxb"))
+        length = self.random.randint(5, 40)
+        while len(self.program.statements) < length and not self.program.raises:
+            role = self.random.choices([self.view, self.write, self.read], [40, 40, 20])[0]
+            self.attempt(role)
+        count = self.random.randint(1, 5)
+        chosen = [self.any() for _ in range(count)]
+        self.program.outputs = [value.name for value in chosen]
+        for value in chosen:
+            self.count_read(value, "output")
+        for value in self.values:
+            if value.kind in ("input", "buffer"):
+                self.count_read(value, "caller")
+        return self.program
+
+    # Choosing ------------------------------------------------------------------------------------------------
+    def choice(self, items):
+        items = list(items)
+        if not items:
+            raise _NotApplicable
+        return self.random.choice(items)
+
+    def chance(self, probability):
+        return self.random.random() < probability
+
+    def any(self, wanted=lambda tensor: True):
+        """A value; more often one whose storage has other names."""
+        fitting = [value for value in self.values if wanted(value.tensor)]
+        uses = Counter(_storage(value.tensor) for value in self.values)
+        shared = [value for value in fitting if uses[_storage(value.tensor)] > 1]
+        return self.choice(shared if shared and self.chance(0.6) else fitting)
+
+    def use(self, value, reader):
+        self.operands.append((value, reader))
+        return value.name
+
+    def dim(self, tensor):
+        """A dimension, counted from either end."""
+        return self.choice(range(-tensor.dim(), tensor.dim()))
+
+    # Sources -------------------------------------------------------------------------------------------------
+    def source(self, shape, dtype, kind=None, numbers=None):
+        if len(self.program.sources) >= MOST_SOURCES:
+            raise _NotApplicable
+        count = torch.Size(shape).numel()
+        if numbers is None:
+            low, high = {torch.bool: (0, 1), torch.uint8: (0, 9)}.get(dtype, (-9, 9))
+            numbers = [self.random.randint(low, high) for _ in range(count)]
+        kind = kind or self.random.choice("xxxb")
+        name = f"{kind}{len(self.program.sources)}"
+        # Dense, but in another order than its shape: what is a view of it is not a view of a contiguous tensor.
+        order = list(range(len(shape)))
+        if self.chance(0.2):
+            self.random.shuffle(order)
+        stored = [shape[order.index(i)] for i in range(len(shape))]
+        text = f"torch.tensor({numbers}, dtype={dtype}).reshape({stored})"
+        if order != sorted(order):
+            text += f".permute({order})"
+        source = Source(name, text)
+        self.program.sources.append(source)
+        self.scope[name] = source.tensor()
+        value = _Value(name, self.scope[name], {"x": "input", "b": "buffer"}[kind])
+        self.values.append(value)
+        return value
+
+    def operand(self, target, shape=None, dtypes=(), cast=True, reader="operand"):
+        """Text of a tensor that broadcasts to `shape`, and can be read while `target` is written."""
+        shape = tuple(target.shape) if shape is None else shape
+
+        def fits(tensor):
+            right = _broadcasts(tuple(tensor.shape), shape) and not _overlap(target, tensor)
+            return right and (cast and _casts_exactly(tensor, target.dtype) or tensor.dtype == target.dtype)
+
+        if self.chance(0.65):
+            value = self.any(fits)
+            return self.use(value, reader)
+        small = [n if self.chance(0.7) else 1 for n in shape]
+        small = tuple(small[self.random.randint(0, len(small)) if self.chance(0.3) else 0 :])
+        dtype = self.random.choice(DTYPES) if cast and self.chance(0.4) else target.dtype
+        value = self.source(small, dtype)
+        if not fits(value.tensor):
+            raise _NotApplicable
+        return self.use(value, reader)
+
+    def value(self, target, shape=None, cast=True):
+        """Text of what is written into `target`: a number, or a tensor that broadcasts to `shape`."""
+        if self.chance(0.35):
+            return self.random.choice(SCALARS)
+        return self.operand(target, shape, cast=cast)
+
+    def exact(self, target, shape):
+        """Text of a tensor of this very shape and the target's dtype."""
+
+        def fits(tensor):
+            return tensor.shape == shape and tensor.dtype == target.dtype and not _overlap(target, tensor)
+
+        fitting = [value for value in self.values if fits(value.tensor)]
+        value = self.choice(fitting) if fitting and self.chance(0.6) else self.source(shape, target.dtype)
+        return self.use(value, "operand")
+
+    def mask(self, target, shape=None):
+        shape = tuple(target.shape) if shape is None else shape
+        if self.chance(0.5):
+            value = self.any(lambda tensor: tuple(tensor.shape) == shape and tensor.dtype != torch.bool)
+            return f"{self.use(value, 'mask')} > {self.random.randint(-3, 3)}"
+        fitting = [v for v in self.values if v.tensor.dtype == torch.bool and tuple(v.tensor.shape) == shape]
+        fitting = [v for v in fitting if not _overlap(target, v.tensor) and v.tensor is not target]
+        value = self.choice(fitting) if fitting and self.chance(0.7) else self.source(shape, torch.bool)
+        return self.use(value, "mask")
+
+    def index(self, size, length=None, distinct=True, negative=False):
+        """Text of a vector of positions in a dimension of `size`, and its length."""
+        if size == 0:
+            raise _NotApplicable
+
+        def fits(tensor):
+            if tensor.dtype != torch.int64 or tensor.dim() != 1 or tensor.numel() == 0:
+                return False
+            numbers = tensor.tolist()
+            right = all((-size if negative else 0) <= n < size for n in numbers)
+            right = right and (length is None or len(numbers) == length)
+            return right and (not distinct or len({n % size for n in numbers}) == len(numbers))
+
+        fitting = [value for value in self.values if fits(value.tensor)]
+        if fitting and self.chance(0.6):
+            value = self.choice(fitting)
+            return self.use(value, "index"), value.tensor.numel()
+        count = length or self.random.randint(1, min(size, 3) if distinct else 4)
+        if distinct and count > size:
+            raise _NotApplicable
+        numbers = self.random.sample(range(size), count) if distinct else self.random.choices(range(size), k=count)
+        if negative:
+            numbers = [n - size if self.chance(0.2) else n for n in numbers]
+        if self.chance(0.25):
+            return f"torch.tensor({numbers})", count
+        return self.use(self.source((count,), torch.int64, numbers=numbers), "index"), count
+
+    # Growing -------------------------------------------------------------------------------------------------
+    def attempt(self, role):
+        """One statement, if what is chosen fits and eager accepts it. Nothing remains of one that does not."""
+        self.operands, self.target = [], None
+        sources, values = len(self.program.sources), len(self.values)
+        try:
+            text, kind, count = role()
+        except _NotApplicable:
+            return self.forget(sources, values)
+        names = [f"v{len(self.values) + i}" for i in range(count)]
+        if count:
+            text = f"{', '.join(names)}{',' if text.startswith('*') else ''} = {text.lstrip('*')}"
+        backup = None
+        if self.target is not None:
+            whole = self.target.tensor
+            end = whole.untyped_storage().nbytes() // whole.element_size()
+            whole = whole.as_strided((end,), (1,), 0)
+            backup = (whole, whole.clone())
+        raised = False
+        try:
+            exec(text, self.scope)
+        except (RuntimeError, IndexError, TypeError, ValueError):
+            raised = True
+        if raised and self.may_raise and len(self.program.statements) >= 3:
+            # Sources that stand for nothing in a program that ran would only hide what is wrong.
+            self.program.raises = True
+            self.program.statements.append(Statement(text))
+            return None
+        made = [] if raised else [self.scope[name] for name in names]
+        checked = made + ([self.target.tensor] if self.target is not None else [])
+        if raised or not all(self.is_tame(tensor) for tensor in checked):
+            if backup is not None:
+                backup[0].copy_(backup[1])
+            return self.forget(sources, values)
+        self.program.statements.append(Statement(text, tuple(names)))
+        for value, reader in self.operands:
+            self.count_read(value, reader)
+        if self.target is not None:
+            self.last_write[_storage(self.target.tensor)] = kind
+            self.program.writes[self.target.kind, kind] += 1
+        owned = {_storage(value.tensor) for value in self.values}
+        for name, tensor in zip(names, made):
+            result = "result of a write" if self.target is not None else kind
+            self.values.append(_Value(name, tensor, result if _storage(tensor) in owned else "fresh"))
+        return None
+
+    def evaluated(self, text):
+        try:
+            return eval(text, self.scope)
+        except (RuntimeError, IndexError, TypeError, ValueError):
+            raise _NotApplicable from None
+
+    def forget(self, sources, values):
+        del self.program.sources[sources:]
+        del self.values[values:]
+
+    @staticmethod
+    def is_tame(tensor):
+        if not isinstance(tensor, torch.Tensor) or tensor.numel() > MOST_ELEMENTS or tensor.layout != torch.strided:
+            return False
+        largest = LARGEST.get(tensor.dtype)
+        if largest is None or tensor.numel() == 0:
+            return tensor.dtype in (*LARGEST, torch.bool, torch.uint8)
+        if tensor.abs().max() > largest:
+            return False
+        if not tensor.dtype.is_floating_point:
+            return True
+        return bool(tensor.isfinite().all() and (tensor * 4 == (tensor * 4).round()).all())
+
+    def count_read(self, value, reader):
+        write = self.last_write.get(_storage(value.tensor))
+        if write is not None:
+            self.program.reads[value.kind, write, reader] += 1
+
+    # Views ---------------------------------------------------------------------------------------------------
+    def view(self):
+        value = self.any()
+        kind = self.random.choice(RARE_VIEWS if self.rare and self.chance(0.3) else VIEWS)
+        text = getattr(self, f"view_{kind}")(value.name, value.tensor)
+        count = 1
+        if isinstance(text, tuple):
+            text, count = text
+            text = f"*{text}"
+        return text, kind, count
+
+    def view_select(self, v, t):
+        dim = self.dim(t)
+        if t.shape[dim] == 0:
+            raise _NotApplicable
+        index = self.random.randint(-t.shape[dim], t.shape[dim] - 1)
+        return self.choice([f"{v}.select({dim}, {index})", f"torch.select({v}, {dim}, {index})"])
+
+    def view_slice(self, v, t):
+        if t.dim() == 0:
+            raise _NotApplicable
+        dim = self.random.randrange(t.dim())
+        return f"{v}[{':, ' * dim}{self.slice(t.shape[dim])}]"
+
+    def view_narrow(self, v, t):
+        dim = self.dim(t)
+        start = self.random.randint(0, t.shape[dim])
+        length = self.random.randint(0 if self.chance(0.1) else min(1, t.shape[dim] - start), t.shape[dim] - start)
+        return self.choice([f"{v}.narrow({dim}, {start}, {length})", f"torch.narrow({v}, {dim}, {start}, {length})"])
+
+    def view_view(self, v, t):
+        return f"{v}.view({self.other_shape(t)})"
+
+    def view_reshape(self, v, t):
+        shape = self.other_shape(t)
+        return self.choice([f"{v}.reshape({shape})", f"torch.reshape({v}, {shape})"])
+
+    def view_flatten(self, v, t):
+        if t.dim() > 1 and self.chance(0.5):
+            start = self.random.randrange(t.dim())
+            return f"{v}.flatten({start}, {self.random.randrange(start, t.dim())})"
+        return self.choice([f"{v}.flatten()", f"torch.flatten({v})", f"{v}.ravel()"])
+
+    def view_transpose(self, v, t):
+        a, b = self.dim(t), self.dim(t)
+        names = ["transpose", "swapaxes", "swapdims"]
+        return self.choice([f"{v}.{name}({a}, {b})" for name in names] + [f"torch.transpose({v}, {a}, {b})"])
+
+    def view_permute(self, v, t):
+        order = list(range(t.dim()))
+        self.random.shuffle(order)
+        order = [d - t.dim() if self.chance(0.2) else d for d in order]
+        return self.choice([f"{v}.permute({order})", f"torch.permute({v}, {order})"])
+
+    def view_t(self, v, t):
+        return self.choice([f"{v}.t()", f"torch.t({v})", *([f"{v}.T"] if t.dim() == 2 else [])])
+
+    def view_mT(self, v, t):
+        if t.dim() < 2:
+            raise _NotApplicable
+        return f"{v}.mT"
+
+    def view_movedim(self, v, t):
+        if t.dim() > 1 and self.chance(0.4):
+            source = self.random.sample(range(t.dim()), 2)
+            return f"{v}.movedim({source}, {self.random.sample(range(t.dim()), 2)})"
+        a, b = self.dim(t), self.dim(t)
+        return self.choice([f"{v}.movedim({a}, {b})", f"torch.movedim({v}, {a}, {b})", f"{v}.moveaxis({a}, {b})"])
+
+    def view_unsqueeze(self, v, t):
+        dim = self.random.randint(-t.dim() - 1, t.dim())
+        return self.choice([f"{v}.unsqueeze({dim})", f"torch.unsqueeze({v}, {dim})"])
+
+    def view_squeeze(self, v, t):
+        if t.dim() and self.chance(0.6):
+            ones = [d for d in range(t.dim()) if t.shape[d] == 1]
+            dim = self.choice(ones) if ones and self.chance(0.7) else self.dim(t)
+            return self.choice([f"{v}.squeeze({dim})", f"torch.squeeze({v}, {dim})"])
+        return f"{v}.squeeze()"
+
+    def view_expand(self, v, t):
+        shape = [n if n != 1 else self.random.randint(1, 3) for n in t.shape]
+        shape = [self.random.randint(1, 3) for _ in range(self.random.randint(0, 1))] + shape
+        added = len(shape) - t.dim()
+        if self.chance(0.3):
+            shape[added:] = [-1 if n == m else n for n, m in zip(shape[added:], t.shape)]
+        return self.choice([f"{v}.expand({shape})", f"{v}.broadcast_to({shape})", f"torch.broadcast_to({v}, {shape})"])
+
+    def view_alias(self, v, t):
+        return self.choice([f"{v}.detach()", f"torch.ops.aten.alias.default({v})", f"{v}.view_as({v})"])
+
+    def view_getitem(self, v, t):
+        return f"{v}[{self.basic_index(t)}]"
+
+    def view_diagonal(self, v, t):
+        if t.dim() < 2:
+            raise _NotApplicable
+        a, b = self.random.sample(range(t.dim()), 2) if self.chance(0.5) else (0, 1)
+        offset = self.random.randint(-1, 1)
+        return self.choice([f"{v}.diagonal({offset}, {a}, {b})", f"torch.diagonal({v}, {offset}, {a}, {b})"])
+
+    def view_split(self, v, t):
+        dim = self.dim(t)
+        size = t.shape[dim]
+        if size == 0:
+            raise _NotApplicable
+        if self.chance(0.3):
+            first = self.random.randint(0, size)
+            return f"{v}.split([{first}, {size - first}], {dim})", 2
+        each = self.random.randint(1, size)
+        text = self.choice([f"{v}.split({each}, {dim})", f"torch.split({v}, {each}, {dim})"])
+        return text, -(-size // each)
+
+    def view_chunk(self, v, t):
+        dim = self.dim(t)
+        chunks = self.random.randint(1, 3)
+        text = self.choice([f"{v}.chunk({chunks}, {dim})", f"torch.chunk({v}, {chunks}, {dim})"])
+        return text, len(t.chunk(chunks, dim))
+
+    def view_unbind(self, v, t):
+        dim = self.dim(t)
+        if t.shape[dim] == 0:
+            raise _NotApplicable
+        return self.choice([f"{v}.unbind({dim})", f"torch.unbind({v}, {dim})"]), t.shape[dim]
+
+    def view_unflatten(self, v, t):
+        dim = self.dim(t)
+        size = t.shape[dim]
+        factor = self.choice([n for n in range(1, size + 1) if size % n == 0])
+        shape = self.choice([[factor, size // factor], [factor, -1]])
+        return self.choice([f"{v}.unflatten({dim}, {shape})", f"torch.unflatten({v}, {dim}, {shape})"])
+
+    def view_contiguous(self, v, t):
+        return f"{v}.contiguous()"
+
+    def view_to(self, v, t):
+        other = self.any()
+        dtype = t.dtype if self.chance(0.6) else self.random.choice(DTYPES)
+        if not _casts_exactly(t, dtype) or not _casts_exactly(t, other.tensor.dtype):
+            raise _NotApplicable
+        return self.choice(
+            [f"{v}.to({dtype})", f"{v}.to('cpu')", f"{v}.to({dtype}, copy=False)", f"{v}.type_as({other.name})"]
+        )
+
+    def view_dropout(self, v, t):
+        if not t.dtype.is_floating_point:
+            raise _NotApplicable
+        return f"torch.nn.functional.dropout({v}, 0.5, False)"
+
+    def view_as_strided(self, v, t):
+        size = min(t.untyped_storage().nbytes() // t.element_size(), 4)
+        return self.choice([f"{v}.as_strided(({size},), (1,), 0)", f"torch.as_strided({v}, ({min(size, 2)}, 2), (1, 1))"])
+
+    def view_unfold(self, v, t):
+        dim = self.dim(t)
+        size = self.random.randint(1, max(1, t.shape[dim]))
+        return f"{v}.unfold({dim}, {size}, {self.random.randint(1, 2)})"
+
+    def view_view_dtype(self, v, t):
+        return f"{v}.view({self.random.choice(DTYPES)})"
+
+    def view_tensor_split(self, v, t):
+        dim = self.dim(t)
+        return f"{v}.tensor_split(2, {dim})", 2
+
+    def view_hsplit(self, v, t):
+        return self.choice([f"torch.hsplit({v}, 2)", f"{v}.vsplit(2)"]), 2
+
+    def view_expand_as(self, v, t):
+        return f"{v}.expand_as({self.any().name})"
+
+    def view_atleast(self, v, t):
+        return self.choice([f"torch.atleast_{n}d({v})" for n in (1, 2, 3)])
+
+    def view_broadcast_tensors(self, v, t):
+        return f"torch.broadcast_tensors({v}, {self.any().name})", 2
+
+    def view_real(self, v, t):
+        return self.choice([f"torch.real({v})", f"{v}.positive()", f"{v}.conj()", f"{v}.resolve_conj()"])
+
+    def view_method(self, v, t):
+        return self.choice([f"{v}.adjoint()", f"{v}.H", f"{v}.mH", f"{v}.T"])
+
+    def other_shape(self, t):
+        n = t.numel()
+        shapes = [[n], [1, n], [n, 1], list(t.shape)[::-1]]
+        for a in range(2, n):
+            if n % a == 0:
+                shapes += [[a, n // a], [a, 1, n // a]]
+                shapes += [[b, a // b, n // a] for b in range(2, a) if a % b == 0]
+        if t.dim() > 1:
+            shapes += [[t.shape[0] * t.shape[1], *t.shape[2:]], [*t.shape[:-2], t.shape[-2] * t.shape[-1]]]
+        shape = list(self.choice(shapes))
+        if n and shape and self.chance(0.3):
+            shape[self.random.randrange(len(shape))] = -1
+        return shape
+
+    def slice(self, size):
+        step = self.random.choice(["", "", "", ":1", ":2", ":3"])
+        start = self.random.choice(["", "", str(self.random.randint(0, size)), str(self.random.randint(-size - 1, -1))])
+        stop = self.random.choice(["", "", str(self.random.randint(0, size + 1)), "-1"])
+        return f"{start}:{stop}{step}"
+
+    def basic_index(self, t):
+        """Integers, slices, None and Ellipsis."""
+        items = []
+        dims = self.random.randint(0, t.dim())
+        at_the_end = self.chance(0.3)
+        for d in range(t.dim() - dims, t.dim()) if at_the_end else range(dims):
+            if t.shape[d] and self.chance(0.5):
+                items.append(str(self.random.randint(-t.shape[d], t.shape[d] - 1)))
+            else:
+                items.append(self.slice(t.shape[d]))
+        if at_the_end:
+            items.insert(0, "...")
+        elif not items or self.chance(0.2):
+            items.append("...")
+        if self.chance(0.25):
+            items.insert(self.random.randint(0, len(items)), "None")
+        return ", ".join(items)
+
+    # Writes --------------------------------------------------------------------------------------------------
+    def write(self):
+        self.target = self.any()
+        kind = self.random.choice(RARE_WRITES if self.rare and self.chance(0.3) else WRITES)
+        text = getattr(self, f"write_{kind}")(self.target.name, self.target.tensor)
+        # Only an expression can be given a name.
+        named = self.chance(0.15) and re.match(r"^(torch\.[\w.]+|\w+\.\w+)\(", text) is not None
+        return text, kind, int(named)
+
+    def write_add(self, v, t):
+        name = self.random.choice(["add", "sub"])
+        alpha = ", alpha=2" if self.chance(0.2) and t.dtype != torch.bool else ""
+        return f"{v}.{name}_({self.value(t)}{alpha})"
+
+    def write_mul(self, v, t):
+        return self.choice([f"{v}.mul_({self.value(t)})", f"torch.Tensor.mul_({v}, {self.value(t)})"])
+
+    def write_div(self, v, t):
+        return self.choice([f"{v}.div_(2)", f"{v}.div_({self.random.choice([2, 4])}, rounding_mode='floor')"])
+
+    def write_operator(self, v, t):
+        signs = ["|=", "&=", "^="] if t.dtype == torch.bool else ["+=", "-=", "*="]
+        if not t.dtype.is_floating_point and self.chance(0.2):
+            return f"{v} {self.choice(['|=', '&=', '^='])} {self.value(t)}"
+        if self.chance(0.1):
+            return f"{v} {self.choice(['//=', '/='])} 2"
+        return f"{v} {self.choice(signs)} {self.value(t)}"
+
+    def write_indexed_operator(self, v, t):
+        index = self.basic_index(t)
+        part = self.evaluated(f"{v}[{index}]")
+        return f"{v}[{index}] {self.choice(['+=', '*=', '-='])} {self.value(t, tuple(part.shape))}"
+
+    def write_unary(self, v, t):
+        names = ["neg_", "abs_", "relu_", "sign_", "square_", "floor_", "trunc_"]
+        name = self.choice(["logical_not_", "bitwise_not_"] if t.dtype == torch.bool else names)
+        return self.choice([f"{v}.{name}()", f"torch.ops.aten.{name}.default({v})"])
+
+    def write_relu(self, v, t):
+        return self.choice([f"torch.relu_({v})", f"torch.nn.functional.relu({v}, inplace=True)"])
+
+    def write_clamp(self, v, t):
+        return self.choice([f"{v}.clamp_(-2, 3)", f"{v}.clamp_min_(0)", f"{v}.clamp_(max=2)", f"torch.clamp_({v}, -1, 4)"])
+
+    def write_compare(self, v, t):
+        return f"{v}.{self.choice(['eq_', 'lt_', 'ge_', 'ne_', 'logical_and_', 'logical_or_'])}({self.operand(t)})"
+
+    def write_bitwise(self, v, t):
+        return f"{v}.bitwise_{self.choice(['and_', 'or_', 'xor_'])}({self.value(t)})"
+
+    def write_addcmul(self, v, t):
+        return f"{v}.addcmul_({self.operand(t)}, {self.operand(t)}, value=2)"
+
+    def write_copy(self, v, t):
+        return self.choice([f"{v}.copy_({self.operand(t)})", f"torch.ops.aten.copy_.default({v}, {self.operand(t)})"])
+
+    def write_fill(self, v, t):
+        if self.chance(0.3):
+            return f"{v}.fill_({self.operand(t, ())})"
+        return self.choice([f"{v}.fill_({self.choice(SCALARS)})", f"torch.fill_({v}, {self.choice(SCALARS)})"])
+
+    def write_zero(self, v, t):
+        return self.choice([f"{v}.zero_()", f"torch.zero_({v})"])
+
+    def write_masked_fill(self, v, t):
+        shape = tuple(t.shape)
+        if self.chance(0.2):
+            shape = tuple(1 if self.chance(0.5) else n for n in shape)
+        value = self.choice(SCALARS) if self.chance(0.7) else self.operand(t, (), cast=False)
+        return f"{v}.masked_fill_({self.mask(t, shape)}, {value})"
+
+    def write_setitem(self, v, t):
+        index = self.basic_index(t)
+        part = self.evaluated(f"{v}[{index}]")
+        return f"{v}[{index}] = {self.value(t, tuple(part.shape))}"
+
+    def write_setitem_leading_ones(self, v, t):
+        """Python's setitem accepts a value with more dimensions than its target, if they are of size 1."""
+        index = self.basic_index(t)
+        part = self.evaluated(f"{v}[{index}]")
+        value = self.source((1, *part.shape), self.random.choice(DTYPES))
+        if not _casts_exactly(value.tensor, t.dtype):
+            raise _NotApplicable
+        return f"{v}[{index}] = {self.use(value, 'operand')}"
+
+    def write_setitem_bool(self, v, t):
+        flag = self.random.choice(["True", "False", "True, 0", "..., True"])
+        return f"{v}[{flag}] = {self.choice(SCALARS)}"
+
+    def write_setitem_index(self, v, t):
+        if t.dim() == 0:
+            raise _NotApplicable
+        dim = self.random.randrange(t.dim())
+        index, _ = self.index(t.shape[dim], negative=True)
+        items = [self.choice([":", self.slice(n)]) for n in t.shape[:dim]] + [index]
+        if dim + 1 < t.dim() and self.chance(0.4):
+            n = t.shape[dim + 1]
+            items.append(self.slice(n) if self.chance(0.6) or n == 0 else str(self.random.randrange(n)))
+        if self.chance(0.2):
+            items[:dim] = ["..."] if len(items) == t.dim() else items[:dim]
+        part = self.evaluated(f"{v}[{', '.join(items)}]")
+        return f"{v}[{', '.join(items)}] = {self.value(t, tuple(part.shape))}"
+
+    def write_setitem_indices(self, v, t):
+        if t.dim() < 2:
+            raise _NotApplicable
+        first, count = self.index(t.shape[0], negative=True)
+        second, _ = self.index(t.shape[1], count, distinct=False, negative=True)
+        return f"{v}[{first}, {second}] = {self.value(t, (count, *t.shape[2:]))}"
+
+    def write_setitem_mask(self, v, t):
+        dims = self.random.randint(1, t.dim()) if t.dim() else 0
+        mask = self.mask(t, tuple(t.shape[:dims]))
+        if self.chance(0.6):
+            return f"{v}[{mask}] = {self.choice(SCALARS)}"
+        return f"{v}[{mask}] = {self.operand(t, tuple(t.shape[dims:]))}"
+
+    def write_index_put(self, v, t):
+        if t.dim() == 0:
+            raise _NotApplicable
+        accumulate = self.chance(0.5)
+        index, count = self.index(t.shape[0], distinct=not accumulate, negative=True)
+        values = self.operand(t, (count, *t.shape[1:]), cast=False)
+        return f"{v}.index_put_(({index},), {values}{', accumulate=True' if accumulate else ''})"
+
+    def write_index_copy(self, v, t):
+        dim = self.dim(t)
+        index, count = self.index(t.shape[dim])
+        shape = list(t.shape)
+        shape[dim] = count
+        return f"{v}.index_copy_({dim}, {index}, {self.exact(t, tuple(shape))})"
+
+    def write_index_add(self, v, t):
+        dim = self.dim(t)
+        index, count = self.index(t.shape[dim], distinct=False)
+        shape = list(t.shape)
+        shape[dim] = count
+        alpha = ", alpha=2" if self.chance(0.3) and t.dtype != torch.bool else ""
+        return f"{v}.index_add_({dim}, {index}, {self.exact(t, tuple(shape))}{alpha})"
+
+    def write_index_fill(self, v, t):
+        dim = self.dim(t)
+        index, _ = self.index(t.shape[dim], distinct=False)
+        value = self.choice(SCALARS) if self.chance(0.7) else self.operand(t, (), cast=False)
+        return f"{v}.index_fill_({dim}, {index}, {value})"
+
+    def scatter_operands(self, t, distinct):
+        """A dimension, positions along it, and their shape."""
+        if t.dim() == 0 or t.numel() == 0:
+            raise _NotApplicable
+        dim = self.random.randrange(t.dim())
+        shape = [self.random.randint(1, n) for n in t.shape]
+        lanes = torch.Size(shape).numel() // shape[dim]
+        size = t.shape[dim]
+        draw = (lambda: self.random.sample(range(size), shape[dim])) if distinct else (
+            lambda: self.random.choices(range(size), k=shape[dim])
+        )
+        numbers = torch.tensor([draw() for _ in range(lanes)])
+        rest = [n for d, n in enumerate(shape) if d != dim]
+        numbers = numbers.reshape(*rest, shape[dim]).movedim(-1, dim)
+        index = self.source(tuple(shape), torch.int64, numbers=numbers.flatten().tolist())
+        # The source may be stored in another order than it is numbered in; what counts is each lane's numbers.
+        if distinct and not torch.equal(index.tensor, numbers):
+            raise _NotApplicable
+        return dim, self.use(index, "index"), tuple(shape)
+
+    def write_scatter(self, v, t):
+        dim, index, shape = self.scatter_operands(t, True)
+        value = self.choice(SCALARS) if self.chance(0.4) else self.exact(t, shape)
+        return f"{v}.scatter_({dim}, {index}, {value})"
+
+    def write_scatter_add(self, v, t):
+        dim, index, shape = self.scatter_operands(t, False)
+        return f"{v}.scatter_add_({dim}, {index}, {self.exact(t, shape)})"
+
+    def write_power(self, v, t):
+        return self.choice([f"{v}.pow_(2)", f"{v}.remainder_(3)", f"{v}.fmod_(2)"])
+
+    def write_minimum(self, v, t):
+        return f"torch.{self.choice(['minimum', 'maximum', 'add', 'mul'])}({v}, {self.operand(t)}, out={v})"
+
+    def write_out(self, v, t):
+        return f"torch.neg({self.operand(t, cast=False)}, out={v})"
+
+    def write_foreach(self, v, t):
+        return self.choice([f"torch._foreach_add_([{v}], 2)", f"torch._foreach_mul_([{v}], [{self.operand(t)}])"])
+
+    def write_metadata(self, v, t):
+        return self.choice([f"{v}.t_()", f"{v}.squeeze_()", f"{v}.unsqueeze_(0)", f"{v}.transpose_(0, 1)"])
+
+    def write_masked_scatter(self, v, t):
+        return f"{v}.masked_scatter_({self.mask(t)}, {self.exact(t, tuple(t.shape))})"
+
+    def write_lerp(self, v, t):
+        return f"{v}.lerp_({self.exact(t, tuple(t.shape))}, 0.5)"
+
+    def write_put(self, v, t):
+        index, count = self.index(t.numel())
+        return f"{v}.put_({index}, {self.exact(t, (count,))})"
+
+    def write_fill_diagonal(self, v, t):
+        return f"{v}.fill_diagonal_({self.choice(SCALARS)})"
+
+    def write_cumsum(self, v, t):
+        return f"{v}.cumsum_(0)"
+
+    def write_tril(self, v, t):
+        return self.choice([f"{v}.tril_()", f"{v}.triu_(1)"])
+
+    def write_scatter_reduce(self, v, t):
+        dim, index, shape = self.scatter_operands(t, False)
+        return f"{v}.scatter_reduce_({dim}, {index}, {self.exact(t, shape)}, reduce='amax')"
+
+    # Reads ---------------------------------------------------------------------------------------------------
+    def read(self):
+        kind = self.random.choice(READS)
+        return getattr(self, f"read_{kind}")(), kind, 1
+
+    def read_arithmetic(self):
+        a = self.any()
+        if self.chance(0.4):
+            return f"{self.use(a, 'arithmetic')} {self.choice('+-*')} {self.choice(SCALARS)}"
+        b = self.any(lambda tensor: _broadcasts(tuple(tensor.shape), tuple(a.tensor.shape)))
+        return f"{self.use(a, 'arithmetic')} {self.choice('+-*')} {self.use(b, 'arithmetic')}"
+
+    def read_unary(self):
+        v = self.use(self.any(), "arithmetic")
+        return self.choice([f"-{v}", f"{v}.abs()", f"torch.relu({v})", f"torch.clamp({v}, -1, 2)", f"{v} > 1"])
+
+    def read_where(self):
+        a = self.any()
+        v = self.use(a, "arithmetic")
+        b = self.any(lambda tensor: tensor.shape == a.tensor.shape)
+        return f"torch.where({v} > 0, {v}, {self.use(b, 'arithmetic')})"
+
+    def read_reduction(self):
+        value = self.any(lambda tensor: tensor.numel() > 0)
+        v = self.use(value, "reduction")
+        texts = [f"{v}.sum()", f"torch.sum({v})", f"{v}.amax()"]
+        if value.tensor.dim():
+            dim = self.dim(value.tensor)
+            texts += [f"{v}.sum({dim})", f"{v}.amax({dim}, keepdim=True)", f"{v}.amin({dim})"]
+        return self.choice(texts)
+
+    def read_clone(self):
+        v = self.use(self.any(), "clone")
+        return self.choice([f"{v}.clone()", f"torch.clone({v})"])
+
+    def read_cat(self):
+        a = self.any(lambda tensor: tensor.dim() > 0)
+        b = self.any(lambda tensor: tensor.shape == a.tensor.shape)
+        pair = f"[{self.use(a, 'cat')}, {self.use(b, 'cat')}]"
+        return self.choice([f"torch.cat({pair})", f"torch.cat({pair}, {a.tensor.dim() - 1})", f"torch.stack({pair})"])
+
+    def read_gather(self):
+        value = self.any(lambda tensor: tensor.dim() > 0)
+        dim = self.random.randrange(value.tensor.dim())
+        index, _ = self.index(value.tensor.shape[dim], distinct=False)
+        v = self.use(value, "gather")
+        return self.choice([f"{v}[{':, ' * dim}{index}]", f"{v}.index_select({dim}, {index})"])
+
+    def read_cast(self):
+        value = self.any()
+        dtype = self.random.choice(DTYPES)
+        if not _casts_exactly(value.tensor, dtype):
+            raise _NotApplicable
+        return f"{self.use(value, 'cast')}.to({dtype}, copy=True)"
+
+    def read_matmul(self):
+        a = self.any(lambda tensor: tensor.dim() == 2 and tensor.dtype == torch.float32)
+        b = self.any(lambda tensor: tensor.dim() == 2 and tensor.dtype == torch.float32)
+        return f"{self.use(a, 'matmul')} @ {self.use(b, 'matmul')}"
+
+
+VIEWS = """
+    select slice narrow view reshape flatten transpose permute t mT movedim unsqueeze squeeze expand alias getitem getitem
+    diagonal split chunk unbind unflatten contiguous to dropout
+""".split()
+RARE_VIEWS = """
+    as_strided unfold view_dtype tensor_split hsplit expand_as atleast broadcast_tensors real method
+""".split()
+WRITES = """
+    add add mul div operator operator indexed_operator indexed_operator unary relu clamp compare bitwise addcmul copy copy
+    fill zero masked_fill setitem setitem setitem setitem_leading_ones setitem_bool setitem_index setitem_indices
+    setitem_mask index_put index_copy index_add index_fill scatter scatter_add
+""".split()
+RARE_WRITES = """
+    power minimum out foreach metadata masked_scatter lerp put fill_diagonal cumsum tril scatter_reduce
+""".split()
+READS = "arithmetic arithmetic unary where reduction clone clone cat gather cast matmul".split()

@@ -7,7 +7,7 @@
 
 using namespace fxpass;
 
-auto run(Module<> module) {
+auto run(Module<> module) -> Expected<Module<MutationsSurfaced, OutOfPlace>> {
   // Right by itself: the need becomes the pipeline's own.
   constexpr auto in_place = pipeline(InPlaceToOutOfPlacePass{});
 #ifdef FXPASS_CONTROL
@@ -15,5 +15,5 @@ auto run(Module<> module) {
 #else
   constexpr auto passes = in_place;
 #endif
-  return passes(module)->graph();
+  return passes(module);
 }

@@ -171,6 +171,10 @@ struct Rejected {
   constexpr auto and_then(const T&...) const -> Rejected { return {}; }
   template <class... T>
   constexpr auto transform(const T&...) const -> Rejected { return {}; }
+  template <class T>
+  constexpr operator Expected<T>() const {  // NOLINT(google-explicit-constructor): it takes the place of one
+    return Diagnostics();
+  }
   constexpr auto has_value() const -> bool { return false; }
   constexpr explicit operator bool() const { return false; }
   constexpr auto operator*() const -> Rejected { return {}; }

@@ -102,6 +102,19 @@ struct Geometry {
   return false;
 }
 
+/// Whether two tensors are the same elements in the same order: equal but for dimensions of size 1.
+[[nodiscard]] constexpr auto same_places(const Geometry& a, const Geometry& b) -> bool {
+  std::uint32_t j = 0;
+  for (std::uint32_t i = 0; i < a.rank(); ++i) {
+    if (a.sizes[i] == 1) continue;
+    while (j < b.rank() && b.sizes[j] == 1) ++j;
+    if (j == b.rank() || a.sizes[i] != b.sizes[j] || a.strides[i] != b.strides[j]) return false;
+    ++j;
+  }
+  while (j < b.rank() && b.sizes[j] == 1) ++j;
+  return j == b.rank() && a.offset == b.offset;
+}
+
 /// Whether PyTorch refuses to write `target` while it reads `source` of the same storage: the two overlap, but are not
 /// the same elements in the same order. Where that is too hard to tell PyTorch reads before it writes, so this says no.
 [[nodiscard]] constexpr auto partially_overlap(const Geometry& target, const Geometry& source) -> bool {
@@ -109,13 +122,7 @@ struct Geometry {
   if (!is_non_overlapping_and_dense(target) || !is_non_overlapping_and_dense(source)) return false;
   const std::int64_t target_end = target.offset + target.element_count();
   const std::int64_t source_end = source.offset + source.element_count();
-  if (target.offset == source.offset && target_end == source_end) {
-    if (target.rank() != source.rank()) return true;
-    // PyTorch compares strides of dimensions of size 1 too; they say nothing of where elements lie.
-    for (std::uint32_t i = 0; i < target.rank(); ++i)
-      if (target.sizes[i] > 1 && target.strides[i] != source.strides[i]) return true;
-    return false;
-  }
+  if (target.offset == source.offset && target_end == source_end) return !same_places(target, source);
   return target.offset < source_end && source.offset < target_end;
 }
 

@@ -3,6 +3,7 @@
 
 #include <fxpass/ops/aten_schemas.hpp>
 #include <fxpass/ops/schema.hpp>
+#include <fxpass/support/text.hpp>
 
 #include <cstdint>
 #include <iterator>
@@ -80,6 +81,7 @@ struct OverloadSet {
 };
 /// All overloads of `base`, say "aten.add". O(log rows + overloads).
 [[nodiscard]] constexpr auto find_overloads(std::string_view base) -> OverloadSet {
+  if (base.find('.') == std::string_view::npos) return {};  // a namespace is no operator
   const auto begin = detail::find_in(operator_schemas, base, '.');
   auto end = begin;
   while (end < std::size(operator_schemas) && detail::compare(base, operator_schemas[end]) == 0 &&
@@ -105,14 +107,25 @@ namespace detail {
 }
 }  // namespace detail
 
-/// The overload that computes what in-place overload `row` computes, without the write: of the operator without trailing
-/// underscore, the overload of the same name or, where names differ (`floor_divide_.Tensor`, `floor_divide.default`),
-/// with the same parameters. `no_row` where PyTorch has none. O(log rows + overloads).
+/// The operator that computes what in-place operator `base` computes, without the write: `add` for `add_`, `__and__` for
+/// `__iand__`. Empty for a name that is none of an in-place operator.
+[[nodiscard]] constexpr auto functional_base(std::string_view base) -> Text {
+  constexpr std::string_view dunder = ".__i";
+  const auto at = base.find(dunder);
+  if (at != std::string_view::npos && base.ends_with("__"))
+    return text_of(base.substr(0, at), ".__", base.substr(at + dunder.size()));
+  if (!base.ends_with('_')) return {};
+  return base.substr(0, base.size() - 1);
+}
+
+/// The overload that computes what in-place overload `row` computes, without the write: the overload of the same name or,
+/// where names differ (`floor_divide_.Tensor`, `floor_divide.default`), with the same parameters. `no_row` where PyTorch
+/// has none. O(log rows + overloads).
 [[nodiscard]] constexpr auto functional_twin(CatalogRow row) -> CatalogRow {
   const Schema in_place = schema(row);
-  const std::string_view base = in_place.base();
-  if (!base.ends_with('_')) return no_row;
-  const OverloadSet candidates = find_overloads(base.substr(0, base.size() - 1));
+  const Text base = functional_base(in_place.base());
+  if (base.empty()) return no_row;
+  const OverloadSet candidates = find_overloads(base);
   for (CatalogRow r = candidates.first; r < candidates.last; ++r)
     if (schema(r).overload() == in_place.overload() && !schema(r).writes()) return r;
   for (CatalogRow r = candidates.first; r < candidates.last; ++r)

@@ -34,7 +34,7 @@ enum class ViewRule : std::uint8_t {
   squeeze,
   expand,
   getitem,      ///< operator.getitem on a tensor
-  maybe_cast,   ///< to.*: the argument itself unless dtype, device, layout or `copy` ask for more
+  maybe_cast,   ///< to.*, type_as: the argument itself unless dtype, device, layout or `copy` ask for more
   maybe_contiguous,  ///< contiguous: the argument itself if it is
   maybe_dropout,     ///< dropout: the argument itself outside training
   opaque,       ///< a view that fxpass cannot invert; writes near it are refused
@@ -46,10 +46,19 @@ struct ViewOperator {
 };
 
 inline constexpr ViewOperator view_operators[] = {
+    {"_c10d_functional.wait_tensor", ViewRule::identity},
+    {"aten._unsafe_view", ViewRule::reshape},
     {"aten.adjoint", ViewRule::swap_last_dimensions},
     {"aten.alias", ViewRule::identity},
+    {"aten.alpha_dropout", ViewRule::maybe_dropout},
+    {"aten.atleast_1d", ViewRule::reshape},
+    {"aten.atleast_2d", ViewRule::reshape},
+    {"aten.atleast_3d", ViewRule::reshape},
+    {"aten.broadcast_tensors", ViewRule::opaque},
     {"aten.broadcast_to", ViewRule::expand},
+    {"aten.cartesian_prod", ViewRule::opaque},
     {"aten.chunk", ViewRule::split},
+    {"aten.conj_physical", ViewRule::opaque},
     {"aten.contiguous", ViewRule::maybe_contiguous},
     {"aten.detach", ViewRule::identity},
     {"aten.detach_", ViewRule::identity},
@@ -57,11 +66,13 @@ inline constexpr ViewOperator view_operators[] = {
     {"aten.dropout", ViewRule::maybe_dropout},
     {"aten.expand", ViewRule::expand},
     {"aten.expand_as", ViewRule::expand},
+    {"aten.feature_alpha_dropout", ViewRule::maybe_dropout},
     {"aten.feature_dropout", ViewRule::maybe_dropout},
     {"aten.flatten", ViewRule::flatten},
     {"aten.lift_fresh", ViewRule::identity},
     {"aten.mT", ViewRule::swap_last_dimensions},
     {"aten.matrix_H", ViewRule::swap_last_dimensions},
+    {"aten.meshgrid", ViewRule::opaque},
     {"aten.moveaxis", ViewRule::move_dimensions},
     {"aten.movedim", ViewRule::move_dimensions},
     {"aten.narrow", ViewRule::narrow},
@@ -84,9 +95,14 @@ inline constexpr ViewOperator view_operators[] = {
     {"aten.t", ViewRule::matrix_transpose},
     {"aten.tensor_split", ViewRule::split},
     {"aten.to", ViewRule::maybe_cast},
+    {"aten.to_dense", ViewRule::opaque},
     {"aten.transpose", ViewRule::transpose},
+    {"aten.type_as", ViewRule::maybe_cast},
     {"aten.unbind", ViewRule::unbind},
     {"aten.unflatten", ViewRule::reshape},
+    {"aten.unsafe_chunk", ViewRule::split},
+    {"aten.unsafe_split", ViewRule::split},
+    {"aten.unsafe_split_with_sizes", ViewRule::split},
     {"aten.unsqueeze", ViewRule::unsqueeze},
     {"aten.view", ViewRule::reshape},
     {"aten.view_as", ViewRule::reshape},

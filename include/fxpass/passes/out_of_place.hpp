@@ -337,12 +337,24 @@ class OutOfPlaceRewriter {
       }
       const bool must_match = rule == ops::WriteRule::same_dtype &&
                               (parameter.name == "values" || parameter.name == "source" || parameter.name == "src");
-      if (must_match && meta->dtype != dtype(view))
+      // PyTorch takes index_put_ of one element by a mask for masked_fill_, which casts.
+      const bool fills = parameter.name == "values" && g->element_count() == 1 && is_put_by_mask(Call(sweep.graph(), sweep.id()));
+      if (must_match && !fills && meta->dtype != dtype(view))
         return error_at(sweep.graph(), sweep.id(), DiagnosticCode::eager_would_raise,
                         text_of("'", sweep.graph().name(operand), "' is ", dtype_info(meta->dtype).torch_name,
                                 ", its target ", dtype_info(dtype(view)).torch_name, "; PyTorch wants one dtype here"));
     }
     return {};
+  }
+  [[nodiscard]] static constexpr auto is_put_by_mask(const Call& call) -> bool {
+    const auto indices = call.list("indices");
+    if (!indices || call.boolean("accumulate").value_or(true)) return false;
+    for (const Argument& index : *indices) {
+      if (index.is_none()) continue;
+      const TensorMeta* meta = index.is_node() ? call.graph().tensor(index.node()) : nullptr;
+      if (meta == nullptr || meta->dtype != DType::boolean) return false;
+    }
+    return true;
   }
   constexpr auto result_dtype(Sweep& sweep, ops::WriteRule rule, std::uint32_t view) const -> Expected<DType> {
     if (rule == ops::WriteRule::same_dtype) return dtype(view);

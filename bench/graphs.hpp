@@ -41,6 +41,7 @@ class GraphMaker {
       builder_.set_stack_trace("  File \"model.py\", line " + std::to_string(line_) + ", in forward\n    x = f(x)\n");
   }
   [[nodiscard]] auto finish(NodeId result) && -> Graph {
+    builder_.set_stack_trace("");
     builder_.output({result});
     return std::move(builder_).finish();
   }

@@ -181,18 +181,6 @@ struct LowerHardswish {
 
 namespace detail {
 
-/// `kept`, whose `dim` has size 1, in the shape of `x`.
-constexpr auto spread_along(auto& c, hlo::Value kept, hlo::Value x, std::size_t dim) -> hlo::Value {
-  auto& b = c.builder();
-  hlo::Dims others, sizes;
-  for (std::size_t d = 0; d < b.rank(x); ++d) {
-    if (d == dim) continue;
-    others.push_back(static_cast<std::int64_t>(d));
-    sizes.push_back(b.dims(x)[d]);
-  }
-  return b.broadcast_in_dim(b.reshape(kept, sizes), b.dims(x), others);
-}
-
 /// x less its maximum along `dim`, and the exponentials' sum.
 struct SoftmaxParts {
   hlo::Value shifted;
@@ -207,10 +195,10 @@ constexpr auto softmax_parts(auto& c, hlo::Value x, std::size_t dim) -> SoftmaxP
   }
   const hlo::Dims dims{static_cast<std::int64_t>(dim)};
   const hlo::Value highest = reduce_keeping(c, x, dims, hlo::Opcode::maximum);
-  const hlo::Value shifted = b.subtract(x, spread_along(c, highest, x, dim));
+  const hlo::Value shifted = b.subtract(x, spread_over(c, highest, x, dims));
   const hlo::Value exponential = b.exponential(shifted);
   const hlo::Value sum = reduce_keeping(c, exponential, dims, hlo::Opcode::add);
-  return {shifted, exponential, spread_along(c, sum, x, dim)};
+  return {shifted, exponential, spread_over(c, sum, x, dims)};
 }
 
 constexpr auto softmax(auto& c, hlo::Value x, std::size_t dim) -> hlo::Value {
@@ -221,10 +209,11 @@ constexpr auto softmax(auto& c, hlo::Value x, std::size_t dim) -> hlo::Value {
 /// As softmax, but zero where everything along `dim` is minus infinity.
 constexpr auto safe_softmax(auto& c, hlo::Value x, std::size_t dim) -> hlo::Value {
   auto& b = c.builder();
-  const hlo::Value highest = reduce_keeping(c, x, {static_cast<std::int64_t>(dim)}, hlo::Opcode::maximum);
+  const hlo::Dims dims{static_cast<std::int64_t>(dim)};
+  const hlo::Value highest = reduce_keeping(c, x, dims, hlo::Opcode::maximum);
   const hlo::Value lowest = b.broadcast(b.lowest(b.dtype(x)), b.dims(highest));
   const hlo::Value is_masked = b.compare(highest, lowest, hlo::Direction::eq);
-  return b.select(spread_along(c, is_masked, x, dim), c.full_like(x, 0), softmax(c, x, dim));
+  return b.select(spread_over(c, is_masked, x, dims), c.full_like(x, 0), softmax(c, x, dim));
 }
 
 /// The operand of a softmax in the type that eager computes in: a dtype argument converts first.

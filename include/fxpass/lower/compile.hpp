@@ -23,9 +23,9 @@ struct CompileOptions {
 /// The HLO of a program as it was read. With the passes switched off the facts' checkers decide whether it can be
 /// lowered as it is: no write into an operand, every written input with its new value among the outputs, one device, no
 /// kernel or process group without its configuration.
-template <LoweringTarget Target, class... L>
-[[nodiscard]] constexpr auto compile(Module<> module, const CompileOptions& options, const Target& target,
-                                     lowerings<L...> list) -> Expected<LoweredModule> {
+template <LoweringTarget Target, LoweringList List>
+[[nodiscard]] constexpr auto compile(Module<> module, const CompileOptions& options, const Target& target, List list)
+    -> Expected<LoweredModule> {
   const auto to_hlo = lower(target, list);
   if (!options.enable_fx_passes)
     return check_facts<OnTargetDevice, MutationsSurfaced, OutOfPlace, KernelsConfigured, ReplicaGroupsResolved>(

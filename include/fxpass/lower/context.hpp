@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -212,6 +213,21 @@ class LoweringContext {
   /// The value in the result's dtype.
   constexpr auto to_result(const Call& call, hlo::Value x) -> hlo::Value {
     return x.valid() ? builder_.convert(x, result_shape(call).dtype) : x;
+  }
+
+  /// The values of a tuple, each in the dtype and shape that the node's member has. Those that the node does not have
+  /// are left out; an invalid one stands for a result that nobody may read.
+  constexpr auto members(const Call& call, std::initializer_list<hlo::Value> values) -> Pool<hlo::Value> {
+    Pool<hlo::Value> list;
+    const auto metas = graph_.values(call.id());
+    for (const hlo::Value value : values) {
+      if (list.size() == metas.size()) break;
+      const TensorMeta& meta = metas[list.size()];
+      const bool is_known = meta.known && value.valid();
+      const hlo::Shape shape = is_known ? shape_of(meta) : hlo::Shape{};
+      list.push_back(is_known ? builder_.reshape(builder_.convert(value, shape.dtype), shape.dims) : value);
+    }
+    return list;
   }
 
   // Moves ------------------------------------------------------------------------------------------------------------

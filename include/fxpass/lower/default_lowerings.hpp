@@ -20,10 +20,10 @@
 
 namespace fxpass {
 
-inline constexpr joined_lowerings<ElementwiseLowerings, ShapeLowerings, IndexingLowerings, CreationLowerings,
-                                  ReductionLowerings, LinearAlgebraLowerings, ActivationLowerings, AttentionLowerings,
-                                  NormalizationLowerings, ConvolutionLowerings, PoolingLowerings, CollectiveLowerings,
-                                  KernelLowerings>
-    default_lowerings;
+struct DefaultLowerings
+    : joined_lowerings<ElementwiseLowerings, ShapeLowerings, IndexingLowerings, CreationLowerings, ReductionLowerings,
+                       LinearAlgebraLowerings, ActivationLowerings, AttentionLowerings, NormalizationLowerings,
+                       ConvolutionLowerings, PoolingLowerings, CollectiveLowerings, KernelLowerings> {};
+inline constexpr DefaultLowerings default_lowerings;
 
 }  // namespace fxpass

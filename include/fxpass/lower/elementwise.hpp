@@ -16,7 +16,7 @@ namespace fxpass {
 
 /// A function of real numbers that is one operation of HLO.
 template <TextConstant Name, hlo::Opcode Code>
-struct LowerFunction1 {
+struct LowerRealFunction {
   static constexpr std::string_view op = Name.view();
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     return c.to_result(call, c.builder().unary(Code, c.accurate(c.tensor(call, "self"))));
@@ -451,12 +451,12 @@ struct LowerCopy {
 };
 
 using ElementwiseLowerings = lowerings<
-    LowerFunction1<"aten.exp", hlo::Opcode::exponential>, LowerFunction1<"aten.expm1", hlo::Opcode::exponential_minus_one>,
-    LowerFunction1<"aten.log", hlo::Opcode::log>, LowerFunction1<"aten.log1p", hlo::Opcode::log_plus_one>,
-    LowerFunction1<"aten.sin", hlo::Opcode::sine>, LowerFunction1<"aten.cos", hlo::Opcode::cosine>,
-    LowerFunction1<"aten.tan", hlo::Opcode::tan>, LowerFunction1<"aten.tanh", hlo::Opcode::tanh>,
-    LowerFunction1<"aten.sqrt", hlo::Opcode::sqrt>, LowerFunction1<"aten.rsqrt", hlo::Opcode::rsqrt>,
-    LowerFunction1<"aten.sigmoid", hlo::Opcode::logistic>, LowerFunction1<"aten.erf", hlo::Opcode::erf>,
+    LowerRealFunction<"aten.exp", hlo::Opcode::exponential>, LowerRealFunction<"aten.expm1", hlo::Opcode::exponential_minus_one>,
+    LowerRealFunction<"aten.log", hlo::Opcode::log>, LowerRealFunction<"aten.log1p", hlo::Opcode::log_plus_one>,
+    LowerRealFunction<"aten.sin", hlo::Opcode::sine>, LowerRealFunction<"aten.cos", hlo::Opcode::cosine>,
+    LowerRealFunction<"aten.tan", hlo::Opcode::tan>, LowerRealFunction<"aten.tanh", hlo::Opcode::tanh>,
+    LowerRealFunction<"aten.sqrt", hlo::Opcode::sqrt>, LowerRealFunction<"aten.rsqrt", hlo::Opcode::rsqrt>,
+    LowerRealFunction<"aten.sigmoid", hlo::Opcode::logistic>, LowerRealFunction<"aten.erf", hlo::Opcode::erf>,
     LowerRounding<"aten.floor", hlo::Opcode::floor>, LowerRounding<"aten.ceil", hlo::Opcode::ceil>,
     LowerRounding<"aten.round", hlo::Opcode::round_nearest_even>,
     LowerTrunc, LowerNeg, LowerAbs, LowerSign, LowerReciprocal, LowerSquare, LowerLogOfBase<"aten.log2", 2>,

@@ -363,8 +363,8 @@ struct LowerIndexFill {
 
 namespace detail {
 
-/// `gather` and `scatter` name a place of `x` for each element of the index: its own, but `index` along `dim`.
-constexpr auto place_of_each(auto& c, hlo::Value x, std::size_t dim, hlo::Value index) -> AdvancedIndex {
+/// `gather` and `scatter` name a place for each element of the index: its own, but `index` along `dim`.
+constexpr auto place_of_each(auto& c, std::size_t dim, hlo::Value index) -> AdvancedIndex {
   auto& b = c.builder();
   const hlo::Shape shape = b.shape(index);
   AdvancedIndex result;
@@ -374,7 +374,6 @@ constexpr auto place_of_each(auto& c, hlo::Value x, std::size_t dim, hlo::Value 
     result.dims.push_back(static_cast<std::int64_t>(d));
     result.indices.push_back(d == dim ? index : b.iota(shape, static_cast<std::int64_t>(d)));
   }
-  static_cast<void>(x);
   return result;
 }
 
@@ -392,7 +391,7 @@ struct LowerGather {
     auto& b = c.builder();
     const hlo::Value x = c.tensor(call, "self"), index = c.tensor(call, "index");
     if (b.rank(x) == 0 || b.rank(index) == 0) return b.reshape(x, c.result_shape(call).dims);
-    return detail::gather(c, x, detail::place_of_each(c, x, c.dim(call, "dim", b.rank(x)), index));
+    return detail::gather(c, x, detail::place_of_each(c, c.dim(call, "dim", b.rank(x)), index));
   }
 };
 
@@ -405,7 +404,7 @@ struct LowerScatter {
     if (b.rank(x) == 0 || b.rank(index) == 0) return c.unsupported(call, "tensors without dimensions");
     const auto combine = reduction(c, call);
     if (!combine) return {};
-    const detail::AdvancedIndex at = detail::place_of_each(c, x, c.dim(call, "dim", b.rank(x)), index);
+    const detail::AdvancedIndex at = detail::place_of_each(c, c.dim(call, "dim", b.rank(x)), index);
     const hlo::Value updates =
         call.has("value") ? c.full({b.dtype(x), at.result}, c.number(call, "value"))
                           : detail::covered_part(c, b.convert(c.tensor(call, "src"), b.dtype(x)), at.result);

@@ -276,9 +276,9 @@ class LowerTo {
 /// A function from modules to HLO for `target`, by the lowerings of `list`:
 ///
 ///     program.and_then(get_default_pass_manager()).and_then(lower(neuron::trn2))
-template <LoweringTarget Target, class... L>
-[[nodiscard]] constexpr auto lower(const Target& target, lowerings<L...> list) {
-  using Verdict = lowering_verdict<lowerings<L...>>;
+template <LoweringTarget Target, LoweringList List>
+[[nodiscard]] constexpr auto lower(const Target& target, List list) {
+  using Verdict = lowering_verdict<List>;
   static_assert(sizeof(check_verdict<Verdict>) != 0);
   if constexpr (Verdict::ok)
     return LowerTo<Target>(target, list.table());

@@ -94,12 +94,10 @@ concept Lowering = requires { detail::names_of<L>(); } && requires(LoweringConte
   L::lower(c, call);
 };
 
-using LowerFunction = void (*)(LoweringContext&, const Call&);
-
 /// An operator's lowering, as found at run time.
 struct LoweringEntry {
   std::string_view op;
-  LowerFunction lower = nullptr;
+  void (*lower)(LoweringContext&, const Call&) = nullptr;
 };
 
 /// Place of a lowering in a table.
@@ -143,6 +141,8 @@ class LoweringTable {
 /// A list of lowerings. A member is a lowering, or `detail::Overriding` of one.
 template <class... L>
 struct lowerings {
+  using list = lowerings;
+
   static constexpr std::size_t name_count = (std::size_t{0} + ... + detail::names_of<typename detail::Unwrapped<L>::type>().size());
 
   /// All operators, sorted by name, in the list's order where names are equal.
@@ -171,9 +171,11 @@ struct lowerings {
   }();
 
   /// These lowerings, those of `other` in place of any for the same operator.
-  template <class... M>
-  [[nodiscard]] constexpr auto override_with(lowerings<M...>) const {
-    return lowerings<L..., detail::Overriding<typename detail::Unwrapped<M>::type>...>{};
+  template <class Other>
+  [[nodiscard]] constexpr auto override_with(Other) const {
+    return []<class... M>(lowerings<M...>) {
+      return lowerings<L..., detail::Overriding<typename detail::Unwrapped<M>::type>...>{};
+    }(typename Other::list{});
   }
 
   [[nodiscard]] static constexpr auto table() -> LoweringTable { return LoweringTable(entries); }
@@ -186,7 +188,7 @@ struct lowerings {
     return count;
   }();
   static constexpr std::array<LoweringEntry, entry_count> entries = [] {
-    constexpr LowerFunction functions[] = {nullptr, &detail::run_lowering<typename detail::Unwrapped<L>::type>...};
+    constexpr decltype(LoweringEntry::lower) functions[] = {nullptr, &detail::run_lowering<typename detail::Unwrapped<L>::type>...};
     std::array<LoweringEntry, entry_count> all{};
     std::size_t n = 0;
     // Of equal names the last one counts: it overrides the others.
@@ -197,9 +199,13 @@ struct lowerings {
   }();
 };
 
+/// `lowerings<...>`, or a type derived from one, whose name then stands for it in the compiler's messages.
+template <class T>
+concept LoweringList = std::derived_from<T, typename T::list> && requires { T::table(); };
+
 /// The lowerings of several lists, one after another.
-template <class... Lists>
-using joined_lowerings = detail::join<lowerings, Lists...>;
+template <LoweringList... Lists>
+using joined_lowerings = detail::join<lowerings, typename Lists::list...>;
 
 // Words for what the compiler says, beside those of pass/verdict.hpp. ---------------------------------------------------
 namespace verdict {
@@ -235,18 +241,19 @@ struct LoweringVerdict<List, true> {
 }  // namespace detail
 
 /// The verdict on a list: good if no operator has two lowerings.
-template <class List>
-using lowering_verdict = typename detail::LoweringVerdict<List>::type;
+template <LoweringList List>
+using lowering_verdict = typename detail::LoweringVerdict<typename List::list>::type;
 
 /// Both lists as one. Two lowerings of one operator do not compile.
-template <class... L, class... M>
-[[nodiscard]] constexpr auto operator+(lowerings<L...>, lowerings<M...>) {
-  using Verdict = lowering_verdict<lowerings<L..., M...>>;
+template <LoweringList First, LoweringList Second>
+[[nodiscard]] constexpr auto operator+(First first, Second) {
+  using Both = joined_lowerings<First, Second>;
+  using Verdict = lowering_verdict<Both>;
   static_assert(sizeof(check_verdict<Verdict>) != 0);
   if constexpr (Verdict::ok)
-    return lowerings<L..., M...>{};
+    return Both{};
   else
-    return lowerings<L...>{};
+    return first;
 }
 
 }  // namespace fxpass

@@ -14,18 +14,6 @@ namespace fxpass {
 
 namespace detail {
 
-/// `x` with `dims` reduced to size 1, spread over the shape of `like` again.
-constexpr auto spread_like(auto& c, hlo::Value kept, hlo::Value like, const hlo::Dims& dims) -> hlo::Value {
-  auto& b = c.builder();
-  hlo::Dims others, sizes;
-  for (std::size_t d = 0; d < b.rank(like); ++d) {
-    if (dims.contains(static_cast<std::int64_t>(d))) continue;
-    others.push_back(static_cast<std::int64_t>(d));
-    sizes.push_back(b.dims(like)[d]);
-  }
-  return b.broadcast_in_dim(b.reshape(kept, sizes), b.dims(like), others);
-}
-
 /// The last dimensions, as many as `normalized_shape` lists.
 constexpr auto normalized_dims(auto& c, const Call& call, hlo::Value x) -> hlo::Dims {
   const std::size_t count = c.integers(call, "normalized_shape").size(), rank = c.builder().rank(x);
@@ -56,26 +44,8 @@ constexpr auto normalized(auto& c, hlo::Value x, const hlo::Dims& dims, double e
   const hlo::Value mean = mean_keeping(c, x, dims);
   const hlo::Value variance = variance_keeping(c, x, dims, 0.0);
   const hlo::Value inverse = b.rsqrt(b.add(variance, c.full_like(variance, eps)));
-  const hlo::Value centered = b.subtract(x, spread_like(c, mean, x, dims));
-  return {b.multiply(centered, spread_like(c, inverse, x, dims)), mean, inverse};
-}
-
-/// The values in the dtypes and shapes that the node's members have; what the node does not name is left out.
-constexpr auto as_members(auto& c, const Call& call, std::initializer_list<hlo::Value> values) -> Pool<hlo::Value> {
-  auto& b = c.builder();
-  Pool<hlo::Value> members;
-  const auto metas = c.graph().values(call.id());
-  for (const hlo::Value value : values) {
-    const std::size_t at = members.size();
-    if (at >= metas.size()) break;
-    if (!metas[at].known || !value.valid()) {
-      members.push_back(value);
-      continue;
-    }
-    const hlo::Shape shape = c.shape_of(metas[at]);
-    members.push_back(b.reshape(b.convert(value, shape.dtype), shape.dims));
-  }
-  return members;
+  const hlo::Value centered = b.subtract(x, spread_over(c, mean, x, dims));
+  return {b.multiply(centered, spread_over(c, inverse, x, dims)), mean, inverse};
 }
 
 }  // namespace detail
@@ -95,8 +65,7 @@ struct LowerNativeLayerNorm {
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
     const hlo::Value x = c.accurate(c.tensor(call, "input"));
     const auto y = detail::normalized(c, x, detail::normalized_dims(c, call, x), c.real(call, "eps"));
-    return detail::as_members(c, call,
-                              {detail::scaled_and_shifted(c, call, y.value), y.mean, y.inverse_deviation});
+    return c.members(call, {detail::scaled_and_shifted(c, call, y.value), y.mean, y.inverse_deviation});
   }
 };
 
@@ -115,7 +84,7 @@ struct LowerRmsNorm {
     const double eps = call.has("eps") ? c.real(call, "eps") : b.dtype(x) == DType::f64 ? 0x1p-52 : 0x1p-23;
     const hlo::Value mean = detail::mean_keeping(c, b.multiply(x, x), dims);
     const hlo::Value inverse = b.rsqrt(b.add(mean, c.full_like(mean, eps)));
-    return {b.multiply(x, detail::spread_like(c, inverse, x, dims)), mean, inverse};
+    return {b.multiply(x, detail::spread_over(c, inverse, x, dims)), mean, inverse};
   }
 };
 
@@ -123,7 +92,7 @@ struct LowerFusedRmsNorm {
   static constexpr std::string_view op = "aten._fused_rms_norm";
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
     const auto y = LowerRmsNorm::parts(c, call);
-    return detail::as_members(c, call, {detail::scaled_and_shifted(c, call, y.value), y.inverse_deviation});
+    return c.members(call, {detail::scaled_and_shifted(c, call, y.value), y.inverse_deviation});
   }
 };
 
@@ -175,7 +144,7 @@ struct LowerNativeGroupNorm {
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
     const hlo::Value x = c.accurate(c.tensor(call, "input"));
     const auto y = detail::group_normalized(c, x, c.integer(call, "group"), c.real(call, "eps"));
-    return detail::as_members(c, call, {detail::by_channel(c, call, y.value), y.mean, y.inverse_deviation});
+    return c.members(call, {detail::by_channel(c, call, y.value), y.mean, y.inverse_deviation});
   }
 };
 
@@ -257,9 +226,8 @@ struct LowerNativeBatchNorm {
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
     const bool by_batch = detail::is_training(c, call);
     const auto y = detail::batch_normalized(c, call, by_batch);
-    if (by_batch) return detail::as_members(c, call, {y.value, y.mean, y.inverse_deviation});
-    return detail::as_members(
-        c, call, {y.value, detail::no_statistics(c, call, 1), detail::no_statistics(c, call, 2)});
+    if (by_batch) return c.members(call, {y.value, y.mean, y.inverse_deviation});
+    return c.members(call, {y.value, detail::no_statistics(c, call, 1), detail::no_statistics(c, call, 2)});
   }
 };
 
@@ -268,7 +236,7 @@ struct LowerBatchNormInference {
                                                       "aten._batch_norm_no_update"};
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
     const auto y = detail::batch_normalized(c, call, false);
-    return detail::as_members(c, call, {y.value, detail::no_statistics(c, call, 1), detail::no_statistics(c, call, 2),
+    return c.members(call, {y.value, detail::no_statistics(c, call, 1), detail::no_statistics(c, call, 2),
                                         detail::no_statistics(c, call, 3)});
   }
 };
@@ -279,11 +247,10 @@ struct LowerBatchNormFunctional {
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
     if (detail::is_training(c, call)) {
       const auto y = detail::batch_normalized(c, call, true);
-      return detail::as_members(c, call,
-                                {y.value, y.mean, y.inverse_deviation, y.running_mean, y.running_var});
+      return c.members(call, {y.value, y.mean, y.inverse_deviation, y.running_mean, y.running_var});
     }
     const auto y = detail::batch_normalized(c, call, false);
-    return detail::as_members(c, call, {y.value, detail::no_statistics(c, call, 1), detail::no_statistics(c, call, 2),
+    return c.members(call, {y.value, detail::no_statistics(c, call, 1), detail::no_statistics(c, call, 2),
                                         c.tensor(call, "running_mean"), c.tensor(call, "running_var")});
   }
 };
@@ -293,7 +260,7 @@ struct LowerBatchNormWithUpdate {
   static constexpr std::string_view op = "aten._batch_norm_with_update_functional";
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
     const auto y = detail::batch_normalized(c, call, true);
-    return detail::as_members(c, call, {y.value, y.mean, y.inverse_deviation, detail::no_statistics(c, call, 3),
+    return c.members(call, {y.value, y.mean, y.inverse_deviation, detail::no_statistics(c, call, 3),
                                         y.running_mean, y.running_var});
   }
 };

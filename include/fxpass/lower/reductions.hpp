@@ -39,6 +39,18 @@ constexpr auto reduce_keeping(auto& c, hlo::Value x, const hlo::Dims& dims, hlo:
   return c.builder().reshape(reduce(c, x, dims, code), kept);
 }
 
+/// `kept`, whose `dims` have size 1, in the shape of `like`, which it was reduced from.
+constexpr auto spread_over(auto& c, hlo::Value kept, hlo::Value like, const hlo::Dims& dims) -> hlo::Value {
+  auto& b = c.builder();
+  hlo::Dims others, sizes;
+  for (std::size_t d = 0; d < b.rank(like); ++d) {
+    if (dims.contains(static_cast<std::int64_t>(d))) continue;
+    others.push_back(static_cast<std::int64_t>(d));
+    sizes.push_back(b.dims(like)[d]);
+  }
+  return b.broadcast_in_dim(b.reshape(kept, sizes), b.dims(like), others);
+}
+
 /// Number of elements of `dims` together.
 constexpr auto count_along(auto& c, hlo::Value x, const hlo::Dims& dims) -> std::int64_t {
   std::int64_t count = 1;
@@ -114,18 +126,14 @@ namespace detail {
 /// The first place along `dim` of the extreme that `reduce` finds, as s64, the dimension kept. NaN counts as extreme.
 constexpr auto place_of_extreme(auto& c, hlo::Value x, std::size_t dim, hlo::Value extreme) -> hlo::Value {
   auto& b = c.builder();
-  hlo::Dims others;
-  for (std::size_t d = 0; d < b.rank(x); ++d)
-    if (d != dim) others.push_back(static_cast<std::int64_t>(d));
-  hlo::Dims along = b.dims(extreme);
-  along.erase(dim);
-  const hlo::Value spread = b.broadcast_in_dim(b.reshape(extreme, along), b.dims(x), others);
+  const hlo::Dims dims{static_cast<std::int64_t>(dim)};
+  const hlo::Value spread = spread_over(c, extreme, x, dims);
   hlo::Value is_extreme = b.compare(x, spread, hlo::Direction::eq);
   if (is_floating(b.dtype(x))) is_extreme = b.or_(is_extreme, b.compare(x, x, hlo::Direction::ne));
   const hlo::Shape places{DType::i64, b.dims(x)};
   const hlo::Value place = b.select(is_extreme, b.iota(places, static_cast<std::int64_t>(dim)),
                                     b.broadcast(b.highest(DType::i64), places.dims));
-  return reduce_keeping(c, place, {static_cast<std::int64_t>(dim)}, hlo::Opcode::minimum);
+  return reduce_keeping(c, place, dims, hlo::Opcode::minimum);
 }
 
 /// Extreme and its place along `dim`, both with that dimension kept.
@@ -150,19 +158,9 @@ struct LowerMaxMin {
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
     auto& b = c.builder();
     const hlo::Value x = c.tensor(call, "self");
-    Pool<hlo::Value> results;
-    if (!call.schema().find("dim")) {
-      results.push_back(detail::reduce(c, x, hlo::iota_dims(b.rank(x)), Code));
-      return results;
-    }
+    if (!call.schema().find("dim")) return c.members(call, {detail::reduce(c, x, hlo::iota_dims(b.rank(x)), Code)});
     const auto found = detail::extreme_along(c, x, c.dim(call, "dim", b.rank(x)), Code);
-    for (const hlo::Value value : {found.extreme, found.place}) {
-      const std::size_t member = results.size();
-      const auto metas = c.graph().values(call.id());
-      const bool is_known = member < metas.size() && metas[member].known;
-      results.push_back(is_known ? b.reshape(value, c.shape_of(metas[member]).dims) : value);
-    }
-    return results;
+    return c.members(call, {found.extreme, found.place});
   }
 };
 
@@ -204,15 +202,7 @@ namespace detail {
 constexpr auto variance_keeping(auto& c, hlo::Value x, const hlo::Dims& dims, double correction) -> hlo::Value {
   auto& b = c.builder();
   if (!x.valid()) return x;
-  hlo::Dims kept_places, kept_sizes;
-  const hlo::Value mean = mean_keeping(c, x, dims);
-  for (std::size_t d = 0; d < b.rank(x); ++d) {
-    if (dims.contains(static_cast<std::int64_t>(d))) continue;
-    kept_places.push_back(static_cast<std::int64_t>(d));
-    kept_sizes.push_back(b.dims(x)[d]);
-  }
-  const hlo::Value spread = b.broadcast_in_dim(b.reshape(mean, kept_sizes), b.dims(x), kept_places);
-  const hlo::Value difference = b.subtract(x, spread);
+  const hlo::Value difference = b.subtract(x, spread_over(c, mean_keeping(c, x, dims), x, dims));
   const hlo::Value sum = reduce_keeping(c, b.multiply(difference, difference), dims, hlo::Opcode::add);
   const double freedom = static_cast<double>(count_along(c, x, dims)) - correction;
   return b.divide(sum, c.full_like(sum, freedom > 0 ? freedom : 0.0));
@@ -241,18 +231,10 @@ struct LowerVariance {
 struct LowerVarMean {
   static constexpr std::string_view op = "aten.var_mean";
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
-    auto& b = c.builder();
     const hlo::Value x = c.accurate(c.tensor(call, "self"));
     const hlo::Dims dims = detail::reduced_dims(c, call, x);
-    const hlo::Value values[] = {detail::variance_keeping(c, x, dims, detail::correction_of(c, call)),
-                                 detail::mean_keeping(c, x, dims)};
-    Pool<hlo::Value> results;
-    const auto metas = c.graph().values(call.id());
-    for (std::size_t i = 0; i < metas.size() && i < 2; ++i) {
-      const hlo::Shape shape = c.shape_of(metas[i]);
-      results.push_back(b.reshape(b.convert(values[i], shape.dtype), shape.dims));
-    }
-    return results;
+    return c.members(call, {detail::variance_keeping(c, x, dims, detail::correction_of(c, call)),
+                            detail::mean_keeping(c, x, dims)});
   }
 };
 

@@ -223,6 +223,10 @@ constexpr auto conditional_views_follow_strides_dtype_and_device() -> bool {
          }) &&
          written([&](Program& p) { return p.b.call_method("to", {p.x, DType::f32}, p.m43); }) &&
          written([&](Program& p) { return p.b.call_method("float", {p.x}, p.m43); }) &&
+         written([&](Program& p) { return p.b.call_method("type_as", {p.x, p.input("y", DType::f32, {2})}, p.m43); }) &&
+         !written([&](Program& p) {
+           return p.b.call_method("type_as", {p.x, p.input("y", DType::f64, {2})}, p.b.tensor(DType::f64, {4, 3}));
+         }) &&
          !written([&](Program& p) { return p.b.call_method("double", {p.x}, p.b.tensor(DType::f64, {4, 3})); }) &&
          !written([&](Program& p) {
            return p.b.call_method("to", {p.x, DType::f32, p.b.keyword("copy", true)}, p.m43);
@@ -257,6 +261,19 @@ constexpr auto batch_norm_in_training_updates_its_statistics() -> bool {
          contains(evaluation, "return (batch_norm,)");
 }
 FXPASS_TEST_TWICE(batch_norm_in_training_updates_its_statistics)
+
+constexpr auto a_write_into_no_elements_goes_away() -> bool {
+  Program p;
+  const ValueSpec none = p.b.tensor(DType::f32, {0});
+  const NodeId empty = p.b.placeholder("empty", none);
+  const NodeId written = p.b.call_method("add_", {empty, 1}, none);
+  const NodeId view = p.b.call_method("view", {written, -1}, none);
+  p.b.output({view});
+  const Text text = rewritten(std::move(p.b));
+  return !contains(text, "add") && contains(text, "aten.reshape.default](args = (%empty, [0])") &&
+         contains(text, "return (view,)");
+}
+FXPASS_TEST_TWICE(a_write_into_no_elements_goes_away)
 
 constexpr auto noise_without_effect_goes_away() -> bool {
   Program p;
@@ -294,6 +311,15 @@ constexpr auto what_pytorch_refuses_is_refused() -> bool {
     p.b.call_method("copy_", {low, source}, part);
     return std::move(p.b);
   };
+  const auto onto_itself = [](std::int64_t columns) {
+    Program p;
+    const NodeId square = p.input("square", DType::f32, {3, columns});
+    const Argument index = p.b.group(ArgumentKind::tuple, {Argument(), Argument::ellipsis()});
+    const NodeId transposed = p.b.call_method("t", {square}, p.b.tensor(DType::f32, {columns, 3}));
+    p.b.call_function("operator.setitem", {square, index, columns == 3 ? transposed : square});
+    p.b.output({square});
+    return std::move(p.b);
+  };
   const auto expanded = [](std::string_view write) {
     Program p;
     const NodeId row = p.b.call_method("select", {p.x, 0, 0}, p.m3);
@@ -307,6 +333,7 @@ constexpr auto what_pytorch_refuses_is_refused() -> bool {
   return refused(integer(0.5), DiagnosticCode::eager_would_raise, "float32") && accepted(integer(2)) &&
          refused(grown({2, 4, 3}), DiagnosticCode::eager_would_raise, "broadcast") && accepted(grown({1, 3})) &&
          refused(shifted(false), DiagnosticCode::eager_would_raise, "overlapping") && accepted(shifted(true)) &&
+         refused(onto_itself(3), DiagnosticCode::eager_would_raise, "overlapping") && accepted(onto_itself(4)) &&
          refused(expanded("add_"), DiagnosticCode::eager_would_raise, "expanded") && accepted(expanded("fill_"));
 }
 FXPASS_TEST_TWICE(what_pytorch_refuses_is_refused)

@@ -47,7 +47,7 @@ class OutOfPlaceRewriter {
     const std::uint32_t first = next_write_;
     while (next_write_ < analysis_->writes().size() && analysis_->writes()[next_write_].node == id) ++next_write_;
     const auto writes = analysis_->writes().subspan(first, next_write_ - first);
-    if (!writes.empty() || rule == ops::WriteRule::nothing || rule == ops::WriteRule::kernel) values_.attach(sweep.editor());
+    if (!writes.empty() || rule == ops::WriteRule::kernel) values_.attach(sweep.editor());
     switch (rule) {
       case ops::WriteRule::nothing: return drop(sweep);
       case ops::WriteRule::kernel: return rewrite_kernel(sweep, writes);
@@ -153,6 +153,7 @@ class OutOfPlaceRewriter {
 
   /// `requires_grad_`, `detach_`, a write into no elements: the node is its operand.
   constexpr auto drop(Sweep& sweep) -> Status {
+    values_.attach(sweep.editor());
     const auto value = read(sweep, sweep.graph().arguments(sweep.id())[0].node());
     if (!value) return value.error();
     values_.substitute(sweep.id(), *value);

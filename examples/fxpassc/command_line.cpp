@@ -22,8 +22,9 @@ struct FormName {
   std::optional<Form> form;  ///< none: not supported yet
 };
 constexpr FormName form_names[] = {
-    {"hlo-text", ".hlo", Form::hlo_text}, {"hlo-proto", ".pb", Form::hlo_proto},  {"stablehlo", ".mlir", std::nullopt},
-    {"fx-text", ".fx", Form::fx_text},    {"fx-python", ".py", Form::fx_python}, {"fx-json", ".json", std::nullopt},
+    {"hlo-text", ".hlo", Form::hlo_text},  {"hlo-proto", ".pb", Form::hlo_proto},
+    {"stablehlo", ".mlir", std::nullopt},  {"fx-text", ".fx", Form::fx_text},
+    {"fx-python", ".py", Form::fx_python}, {"fx-json", ".json", std::nullopt},
 };
 
 #define FXPASSC_TEXT_OF(x) #x
@@ -31,8 +32,8 @@ constexpr FormName form_names[] = {
 constexpr const char* version = "fxpassc " FXPASSC_TEXT(FXPASS_VERSION_MAJOR) "." FXPASSC_TEXT(
     FXPASS_VERSION_MINOR) "." FXPASSC_TEXT(FXPASS_VERSION_PATCH);
 
-constexpr const char* form_help =
-    "Form of the result: hlo-text, hlo-proto, fx-text or fx-python; by default what OUT ends with: .hlo .pb .fx .py";
+constexpr const char* form_help = "Form of the result: hlo-text, hlo-proto, fx-text or fx-python; by default "
+                                  "what OUT ends with: .hlo .pb .fx .py";
 
 auto complain(const std::string& what) -> int {
   std::fprintf(stderr, "fxpassc: error: %s\nRun 'fxpassc --help' for the options.\n", what.c_str());
@@ -94,7 +95,8 @@ auto finish(const RawCompileOptions& raw, CompileOptions& options) -> int {
   if (!raw.bind.empty()) return not_supported_yet("--bind");
   if (!raw.example_inputs.empty()) return not_supported_yet("--example-inputs");
   if (const int status = choose_form(raw.form, options); status != done) return status;
-  if (options.signature == options.output) return complain("OUT and the signature are one file: " + options.output);
+  if (options.signature == options.output)
+    return complain("OUT and the signature are one file: " + options.output);
   for (const std::string& text : raw.process_groups) {
     std::optional<ProcessGroupOption> group = parse_process_group(text);
     if (!group) return complain("--process-group: " + text + " is not of the form NAME=0,1;2,3");
@@ -106,25 +108,31 @@ auto finish(const RawCompileOptions& raw, CompileOptions& options) -> int {
 }
 
 void add_compile_options(CLI::App& app, RawCompileOptions& raw, CompileOptions& options) {
-  app.add_option("INPUT", options.input,
-                 "The program: a .pt2 archive of torch.export.save, the JSON of an ExportedProgram, or FX JSON")
+  app.add_option(
+         "INPUT", options.input,
+         "The program: a .pt2 archive of torch.export.save, the JSON of an ExportedProgram, or FX JSON")
       ->required();
-  app.add_option("-o,--output", options.output, "Where the result goes; written whole or not at all")->required();
+  app.add_option("-o,--output", options.output, "Where the result goes; written whole or not at all")
+      ->required();
   app.add_option("--emit", raw.form, form_help);
   app.add_option("--signature", options.signature,
                  "Where to say how the module is run: its inputs, outputs and what is written back, as JSON");
   app.add_option("--target-device", raw.target_device,
                  "The device that device arguments become; default xla, and for fx-python what they are");
-  app.add_flag("--no-fx-passes", raw.no_fx_passes, "Take the graph as it is; to be lowered it needs no pass then");
+  app.add_flag("--no-fx-passes", raw.no_fx_passes,
+               "Take the graph as it is; to be lowered it needs no pass then");
   app.add_option("--world-size", options.world_size, "Number of ranks that run the program")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24));
   app.add_option("--process-group", raw.process_groups,
                  "NAME=0,1;2,3: the groups that collectives on NAME form, of all ranks; may be given again")
       ->allow_extra_args(false);
-  app.add_option("--nki-kernels", options.nki_kernels, "What the kernel compiler says of the NKI kernels, as JSON");
-  app.add_flag("--time-passes", options.time_passes, "Print the time of each pass, and what is updated in place");
+  app.add_option("--nki-kernels", options.nki_kernels,
+                 "What the kernel compiler says of the NKI kernels, as JSON");
+  app.add_flag("--time-passes", options.time_passes,
+               "Print the time of each pass, and what is updated in place");
   app.add_option("--dump-passes", options.dump_passes, "Folder for the graph before and after each pass");
-  app.add_flag("--verify-each", options.verify_each, "Verify the graph and what is known of it after each pass");
+  app.add_flag("--verify-each", options.verify_each,
+               "Verify the graph and what is known of it after each pass");
   app.add_option("--bind", raw.bind, "Not supported yet")->allow_extra_args(false);
   app.add_option("--example-inputs", raw.example_inputs, "Not supported yet");
 }
@@ -132,7 +140,8 @@ void add_compile_options(CLI::App& app, RawCompileOptions& raw, CompileOptions& 
 }  // namespace
 
 auto not_supported_yet(std::string_view what) -> int {
-  std::fprintf(stderr, "fxpassc: error: %.*s is not supported yet\n", static_cast<int>(what.size()), what.data());
+  std::fprintf(stderr, "fxpassc: error: %.*s is not supported yet\n", static_cast<int>(what.size()),
+               what.data());
   return wrong_usage;
 }
 
@@ -142,10 +151,12 @@ auto parse_command_line(int argc, const char* const* argv) -> CommandLine {
   CLI::App app("Compiles PyTorch FX graphs to HLO.", "fxpassc");
   app.set_version_flag("--version", version);
   app.require_subcommand(1);
-  CLI::App& compile = *app.add_subcommand("compile", "Run the passes over a program and write it as HLO, or as FX");
+  CLI::App& compile =
+      *app.add_subcommand("compile", "Run the passes over a program and write it as HLO, or as FX");
   add_compile_options(compile, raw, line.compile);
   compile.footer("Exit status: 0 done, 1 the program or a file is at fault, 2 usage.");
-  const CLI::App& passes = *app.add_subcommand("passes", "Print the default pipeline and the contract of each pass");
+  const CLI::App& passes =
+      *app.add_subcommand("passes", "Print the default pipeline and the contract of each pass");
   const CLI::App& ops = *app.add_subcommand("ops", "Print the operators that can be lowered, one a line");
 
   try {

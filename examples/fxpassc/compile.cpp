@@ -31,14 +31,16 @@ struct Result {
   Signature signature;
 };
 
-// Reading -------------------------------------------------------------------------------------------------------------
+// Reading ---------------------------------------------------------------------------------------------------
 
-/// Whether the file is one of the texts that people print graphs as: FX text, or Python code, perhaps within a log.
+/// Whether the file is one of the texts that people print graphs as: FX text, or Python code, perhaps within
+/// a log.
 auto is_printed_graph(const std::string& path) -> bool {
   constexpr std::size_t enough = std::size_t{1} << 20U;
   const auto start = read_file(path, enough);
   return start && (start->starts_with("graph(") || start->find("def forward(") != std::string::npos) &&
-         start->find("fxpass.fx") == std::string::npos && !start->starts_with("PK") && !start->starts_with("{");
+         start->find("fxpass.fx") == std::string::npos && !start->starts_with("PK") &&
+         !start->starts_with("{");
 }
 
 /// The program, of which `verify` approves.
@@ -55,7 +57,8 @@ auto read_process_groups(const CompileOptions& options) -> Expected<ProcessGroup
   ProcessGroups groups(options.world_size);
   Diagnostics errors;
   for (const ProcessGroupOption& option : options.process_groups)
-    if (Status status = groups.add(option.name, option.groups); !status) errors.add(std::move(status).error());
+    if (Status status = groups.add(option.name, option.groups); !status)
+      errors.add(std::move(status).error());
   if (!errors.empty()) return errors;
   return groups;
 }
@@ -65,7 +68,7 @@ auto read_kernels(const CompileOptions& options) -> Expected<KernelRegistry> {
   return read_nki_kernels(options.nki_kernels);
 }
 
-// Passes --------------------------------------------------------------------------------------------------------------
+// Passes ----------------------------------------------------------------------------------------------------
 
 /// Runs `pipeline`, watched as the options ask, and prints its warnings.
 template <class Pipeline>
@@ -79,7 +82,7 @@ auto run(const Pipeline& pipeline, Module<> module, const CompileOptions& option
   return result;
 }
 
-// Emitting ------------------------------------------------------------------------------------------------------------
+// Emitting --------------------------------------------------------------------------------------------------
 
 auto emit_hlo(LoweredModule lowered, Form form) -> Result {
   Text program = form == Form::hlo_text ? emit<HloText>(lowered) : emit<HloProto>(lowered);
@@ -99,14 +102,18 @@ auto emit_fx(const Graph& graph, const CompileOptions& options) -> Expected<Resu
   return result;
 }
 
-auto compile_to_hlo(Module<> module, const PassOptions& passes, const CompileOptions& options) -> Expected<Result> {
+auto compile_to_hlo(Module<> module, const PassOptions& passes, const CompileOptions& options)
+    -> Expected<Result> {
   const auto to_result = [&](LoweredModule lowered) { return emit_hlo(std::move(lowered), options.form); };
   if (!options.enable_fx_passes)
     return fxpass::compile(std::move(module), {.enable_fx_passes = false}).transform(to_result);
-  return run(get_default_pass_manager(passes), std::move(module), options).and_then(lower(xla)).transform(to_result);
+  return run(get_default_pass_manager(passes), std::move(module), options)
+      .and_then(lower(xla))
+      .transform(to_result);
 }
 
-auto compile_to_fx(Module<> module, const PassOptions& passes, const CompileOptions& options) -> Expected<Result> {
+auto compile_to_fx(Module<> module, const PassOptions& passes, const CompileOptions& options)
+    -> Expected<Result> {
   const auto to_result = [&](const auto& prepared) { return emit_fx(prepared.graph(), options); };
   if (!options.enable_fx_passes) return to_result(module);
   const auto pipeline = get_default_pass_manager(passes);
@@ -133,8 +140,9 @@ auto compile_program(const CompileOptions& options) -> Expected<Result> {
 void print_aliases(const Signature& signature) {
   for (const WriteBack& alias : signature.io_map) {
     const SignatureInput& input = signature.inputs[alias.input];
-    const Text line = text_of("output ", alias.output, " (", signature.outputs[alias.output].name, ") is the new value of ",
-                              to_string(input.kind), ' ', input.target.empty() ? input.name : input.target, '\n');
+    const Text line =
+        text_of("output ", alias.output, " (", signature.outputs[alias.output].name, ") is the new value of ",
+                to_string(input.kind), ' ', input.target.empty() ? input.name : input.target, '\n');
     std::fwrite(line.view().data(), 1, line.size(), stderr);
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// fxpassc: a small compiler built on fxpass. The command line is read in command_line.cpp, programs are compiled in
-// compile.cpp, and tables.cpp prints what the library can do.
+// fxpassc: a small compiler built on fxpass. The command line is read in command_line.cpp, programs are
+// compiled in compile.cpp, and tables.cpp prints what the library can do.
 
 #include "compile.hpp"
 #include "options.hpp"

@@ -15,7 +15,9 @@ namespace fxpassc {
 /// The forms that a program can be written in.
 enum class Form : std::uint8_t { hlo_text, hlo_proto, fx_text, fx_python };
 
-[[nodiscard]] constexpr auto is_hlo(Form form) -> bool { return form == Form::hlo_text || form == Form::hlo_proto; }
+[[nodiscard]] constexpr auto is_hlo(Form form) -> bool {
+  return form == Form::hlo_text || form == Form::hlo_proto;
+}
 
 /// `NAME=0,1;2,3`. Whether it is a partition of the world is another question.
 struct ProcessGroupOption {
@@ -45,8 +47,8 @@ enum class Command : std::uint8_t { none, compile, passes, ops };
 
 /// The statuses that the program ends with.
 inline constexpr int done = 0;
-inline constexpr int at_fault = 1;      ///< the program or a file is wrong
-inline constexpr int wrong_usage = 2;   ///< the command line is, or asks for what is not supported yet
+inline constexpr int at_fault = 1;     ///< the program or a file is wrong
+inline constexpr int wrong_usage = 2;  ///< the command line is, or asks for what is not supported yet
 
 struct CommandLine {
   Command command = Command::none;

@@ -18,8 +18,13 @@ constexpr auto the_standards_examples() -> bool {
   struct Example {
     std::string_view bytes, text;
   };
-  constexpr Example examples[] = {{"", ""},           {"f", "Zg=="},         {"fo", "Zm8="},        {"foo", "Zm9v"},
-                                  {"foob", "Zm9vYg=="}, {"fooba", "Zm9vYmE="}, {"foobar", "Zm9vYmFy"}};
+  constexpr Example examples[] = {{"", ""},
+                                  {"f", "Zg=="},
+                                  {"fo", "Zm8="},
+                                  {"foo", "Zm9v"},
+                                  {"foob", "Zm9vYg=="},
+                                  {"fooba", "Zm9vYmE="},
+                                  {"foobar", "Zm9vYmFy"}};
   for (const Example& e : examples)
     if (!(encoded(e.bytes) == e.text) || decode_base64(e.text) != Text(e.bytes)) return false;
   return true;

@@ -16,25 +16,25 @@ constexpr auto python_is_one_statement_a_node() -> bool {
   const NodeId added = b.call_method("add_", {x, y, b.keyword("alpha", 2.0)});
   const NodeId method_of_number = b.call_method("bit_length", {3});
   b.call_function("operator.setitem", {x, b.tuple_of({Argument::ellipsis(), b.slice({}, 2)}), 0});
-  const NodeId reduced = b.call_function("torch.ops._c10d_functional.all_reduce.default", {added, b.string("sum")});
+  const NodeId reduced =
+      b.call_function("torch.ops._c10d_functional.all_reduce.default", {added, b.string("sum")});
   const NodeId other = b.call_function("einops.rearrange", {reduced}, {}, "einops");
   b.output({other, {}, b.list({method_of_number, x})});
   const auto text = emit<FxPython>(std::move(b).finish());
-  return text && *text ==
-                     "import operator\n"
-                     "\n"
-                     "import torch\n"
-                     "import torch.distributed._functional_collectives\n"
-                     "import einops\n"
-                     "\n"
-                     "\n"
-                     "def forward(l_x_, y):\n"
-                     "    add_ = l_x_.add_(y, alpha=2.0)\n"
-                     "    bit_length = (3).bit_length()\n"
-                     "    setitem = operator.setitem(l_x_, (Ellipsis, slice(None, 2, None)), 0)\n"
-                     "    all_reduce = torch.ops._c10d_functional.all_reduce.default(add_, 'sum')\n"
-                     "    einops_6 = einops.rearrange(all_reduce)\n"
-                     "    return (einops_6, None, [bit_length, l_x_])\n";
+  return text && *text == "import operator\n"
+                          "\n"
+                          "import torch\n"
+                          "import torch.distributed._functional_collectives\n"
+                          "import einops\n"
+                          "\n"
+                          "\n"
+                          "def forward(l_x_, y):\n"
+                          "    add_ = l_x_.add_(y, alpha=2.0)\n"
+                          "    bit_length = (3).bit_length()\n"
+                          "    setitem = operator.setitem(l_x_, (Ellipsis, slice(None, 2, None)), 0)\n"
+                          "    all_reduce = torch.ops._c10d_functional.all_reduce.default(add_, 'sum')\n"
+                          "    einops_6 = einops.rearrange(all_reduce)\n"
+                          "    return (einops_6, None, [bit_length, l_x_])\n";
 }
 FXPASS_TEST_TWICE(python_is_one_statement_a_node)
 
@@ -52,7 +52,8 @@ constexpr auto values_are_what_python_reads() -> bool {
   return writes("float('inf')", [](B) { return Argument(infinity); }) &&
          writes("float('-inf')", [](B) { return Argument(-infinity); }) &&
          writes("float('nan')", [](B) { return Argument(std::numeric_limits<double>::quiet_NaN()); }) &&
-         writes("-0.0", [](B) { return Argument(-0.0); }) && writes("1e-05", [](B) { return Argument(1e-5); }) &&
+         writes("-0.0", [](B) { return Argument(-0.0); }) &&
+         writes("1e-05", [](B) { return Argument(1e-5); }) &&
          writes("complex(-0.0, float('inf'))",
                 [](B b) { return b.group(ArgumentKind::complex, {-0.0, infinity}); }) &&
          writes("'it\\'s \"\\n'", [](B b) { return b.string("it's \"\n"); }) &&
@@ -78,7 +79,8 @@ constexpr auto names_that_python_needs_are_changed() -> bool {
   b.placeholder("value_1", {});
   b.output({slice, dotted});
   const auto text = emit<FxPython>(std::move(b).finish());
-  return text && text->view().ends_with("def forward(slice_0, value_1_, value_1):\n    return (slice_0, value_1_)\n");
+  return text &&
+         text->view().ends_with("def forward(slice_0, value_1_, value_1):\n    return (slice_0, value_1_)\n");
 }
 FXPASS_TEST_TWICE(names_that_python_needs_are_changed)
 
@@ -88,7 +90,8 @@ constexpr auto everything_that_python_cannot_say_is_reported() -> bool {
   b.call(NodeKind::call_module, "fc", {}, {});
   b.call_function("f; import os", {}, {}, "evil");
   b.call_method("m()", {1}, {}, "method");
-  b.call_function("torch.f", {b.add_subgraph(Graph()), b.keyword("a b", b.add_expression("s0")), Layout::unknown});
+  b.call_function("torch.f",
+                  {b.add_subgraph(Graph()), b.keyword("a b", b.add_expression("s0")), Layout::unknown});
   const auto text = emit<FxPython>(std::move(b).finish());
   if (text) return false;
   std::string_view nodes[] = {"w", "fc", "evil", "method", "f", "f", "f", "f"};

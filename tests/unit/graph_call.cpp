@@ -8,7 +8,8 @@ namespace {
 
 using namespace fxpass;
 
-/// A graph with inputs to call things on: float tensors x and y, an integer tensor i, a boolean tensor m, an int n.
+/// A graph with inputs to call things on: float tensors x and y, an integer tensor i, a boolean tensor m, an
+/// int n.
 struct Bench : GraphBuilder {
   constexpr Bench() {
     x = placeholder("x", tensor(DType::f32, {4, 3}));
@@ -17,7 +18,9 @@ struct Bench : GraphBuilder {
     m = placeholder("m", tensor(DType::boolean, {4, 3}));
     n = placeholder("n", sym_int());
   }
-  [[nodiscard]] constexpr auto name_of(NodeId id) const -> std::string_view { return Call(graph(), id).name(); }
+  [[nodiscard]] constexpr auto name_of(NodeId id) const -> std::string_view {
+    return Call(graph(), id).name();
+  }
   [[nodiscard]] constexpr auto method(std::string_view target, std::initializer_list<Argument> arguments)
       -> std::string_view {
     return name_of(call_method(target, arguments));
@@ -31,18 +34,23 @@ struct Bench : GraphBuilder {
 
 constexpr auto methods_mean_their_overloads() -> bool {
   Bench b;
-  return b.method("add_", {b.x, b.y}) == "aten.add_.Tensor" && b.method("add_", {b.x, 1}) == "aten.add_.Scalar" &&
-         b.method("copy_", {b.x, b.y}) == "aten.copy_.default" && b.method("zero_", {b.x}) == "aten.zero_.default" &&
-         b.method("fill_", {b.x, 0.5}) == "aten.fill_.Scalar" && b.method("fill_", {b.x, b.y}) == "aten.fill_.Tensor" &&
+  return b.method("add_", {b.x, b.y}) == "aten.add_.Tensor" &&
+         b.method("add_", {b.x, 1}) == "aten.add_.Scalar" &&
+         b.method("copy_", {b.x, b.y}) == "aten.copy_.default" &&
+         b.method("zero_", {b.x}) == "aten.zero_.default" &&
+         b.method("fill_", {b.x, 0.5}) == "aten.fill_.Scalar" &&
+         b.method("fill_", {b.x, b.y}) == "aten.fill_.Tensor" &&
          b.method("masked_fill_", {b.x, b.m, 0.0}) == "aten.masked_fill_.Scalar" &&
          b.method("index_copy_", {b.x, 0, b.i, b.y}) == "aten.index_copy_.default" &&
          b.method("t", {b.x}) == "aten.t.default" && b.method("no_such_method", {b.x}) == "no_such_method" &&
          b.method("sum", {b.x}) == "aten.sum.default" &&
          b.method("sum", {b.x, b.list({0})}) == "aten.sum.dim_IntList" &&
          b.method("mean", {b.x, -1, b.keyword("keepdim", true)}) == "aten.mean.dim" &&
-         b.method("max", {b.x, 1}) == "aten.max.dim" && b.method("pow", {b.x, 2}) == "aten.pow.Tensor_Scalar" &&
+         b.method("max", {b.x, 1}) == "aten.max.dim" &&
+         b.method("pow", {b.x, 2}) == "aten.pow.Tensor_Scalar" &&
          b.method("unsqueeze", {b.x, 0}) == "aten.unsqueeze.default" &&
-         b.method("squeeze", {b.x}) == "aten.squeeze.default" && b.method("squeeze", {b.x, 0}) == "aten.squeeze.dim" &&
+         b.method("squeeze", {b.x}) == "aten.squeeze.default" &&
+         b.method("squeeze", {b.x, 0}) == "aten.squeeze.dim" &&
          b.method("split", {b.x, 2}) == "aten.split.Tensor";
 }
 FXPASS_TEST_TWICE(methods_mean_their_overloads)
@@ -65,11 +73,11 @@ constexpr auto sizes_may_be_given_one_by_one() -> bool {
       if ((*given)[k++] != SymInt(e)) return false;
     return true;
   };
-  return b.name_of(plain) == "aten.view.default" && sizes(plain, "size", {2, -1}) && sizes(list, "size", {2, -1}) &&
-         sizes(single, "size", {-1}) && sizes(keyword, "size", {12}) && b.name_of(dtype) == "aten.view.dtype" &&
-         Call(g, dtype).dtype("dtype") == DType::i32 && b.name_of(permuted) == "aten.permute.default" &&
-         sizes(permuted, "dims", {1, 0}) && b.name_of(expanded) == "aten.expand.default" &&
-         !Call(g, expanded).integers("size").has_value();
+  return b.name_of(plain) == "aten.view.default" && sizes(plain, "size", {2, -1}) &&
+         sizes(list, "size", {2, -1}) && sizes(single, "size", {-1}) && sizes(keyword, "size", {12}) &&
+         b.name_of(dtype) == "aten.view.dtype" && Call(g, dtype).dtype("dtype") == DType::i32 &&
+         b.name_of(permuted) == "aten.permute.default" && sizes(permuted, "dims", {1, 0}) &&
+         b.name_of(expanded) == "aten.expand.default" && !Call(g, expanded).integers("size").has_value();
 }
 FXPASS_TEST_TWICE(sizes_may_be_given_one_by_one)
 
@@ -101,8 +109,10 @@ constexpr auto operators_of_python_are_atens() -> bool {
          b.function("operator.imatmul", {b.x, b.y}) == "aten.matmul.default" &&
          b.function("operator.setitem", {b.x, 0, 1.0}) == "operator.setitem.default" &&
          b.function("operator.getitem", {b.x, b.slice(1, 3)}) == "operator.getitem.default" &&
-         b.method("__iadd__", {b.x, b.y}) == "aten.add_.Tensor" && b.method("__and__", {b.m, b.m}) == "aten.bitwise_and.Tensor" &&
-         b.method("__add__", {b.x, 1}) == "aten.add.Scalar" && b.method("__neg__", {b.x}) == "aten.neg.default";
+         b.method("__iadd__", {b.x, b.y}) == "aten.add_.Tensor" &&
+         b.method("__and__", {b.m, b.m}) == "aten.bitwise_and.Tensor" &&
+         b.method("__add__", {b.x, 1}) == "aten.add.Scalar" &&
+         b.method("__neg__", {b.x}) == "aten.neg.default";
 }
 FXPASS_TEST_TWICE(operators_of_python_are_atens)
 
@@ -142,16 +152,17 @@ constexpr auto defaults_stand_in() -> bool {
   const Call flatten(b.graph(), b.call_method("flatten", {b.x, 1}));
   const Call norm(b.graph(), b.call_function("torch.ops.aten.layer_norm.default", {b.x, b.list({3})}));
   const Call batch(b.graph(), b.call_function("torch.nn.functional.batch_norm", {b.x, b.y, b.y}));
-  return add.integer("alpha") == 1 && !add.given("alpha") && !add.has("alpha") && flatten.integer("start_dim") == 1 &&
-         flatten.integer("end_dim") == -1 && norm.real("eps") == 1e-05 && !norm.has("weight") &&
-         norm.operand("weight") == no_node && batch.boolean("training") == false && batch.real("momentum") == 0.1 &&
-         batch.real("eps") == 1e-05 && batch.operand("running_var") == b.y;
+  return add.integer("alpha") == 1 && !add.given("alpha") && !add.has("alpha") &&
+         flatten.integer("start_dim") == 1 && flatten.integer("end_dim") == -1 && norm.real("eps") == 1e-05 &&
+         !norm.has("weight") && norm.operand("weight") == no_node && batch.boolean("training") == false &&
+         batch.real("momentum") == 0.1 && batch.real("eps") == 1e-05 && batch.operand("running_var") == b.y;
 }
 FXPASS_TEST_TWICE(defaults_stand_in)
 
 constexpr auto a_wrong_kind_is_no_value() -> bool {
   Bench b;
-  const Call add(b.graph(), b.call_function("torch.ops.aten.add.Tensor", {b.x, b.y, b.keyword("alpha", b.string("a"))}));
+  const Call add(b.graph(),
+                 b.call_function("torch.ops.aten.add.Tensor", {b.x, b.y, b.keyword("alpha", b.string("a"))}));
   return !add.integer("alpha") && !add.real("alpha") && !add.boolean("alpha") && !add.integers("alpha") &&
          !add.given("no_such_parameter") && !add.integer("no_such_parameter") && add.operand("other") == b.y;
 }
@@ -166,12 +177,14 @@ FXPASS_TEST_TWICE(out_is_a_write)
 
 constexpr auto diagnostics_name_node_and_model_line() -> bool {
   GraphBuilder b;
-  b.set_stack_trace("  File \"/lib/module.py\", line 1, in call\n    f()\n  File \"/p/model.py\", line 12, in forward\n    x\n");
+  b.set_stack_trace("  File \"/lib/module.py\", line 1, in call\n    f()\n  File \"/p/model.py\", line 12, "
+                    "in forward\n    x\n");
   const NodeId x = b.placeholder("x", {});
   b.set_stack_trace("no frame here");
   const NodeId y = b.placeholder("y", {});
   const Diagnostic d = error_at(b.graph(), x, DiagnosticCode::unsupported, "not this");
-  return text_of(d) == "x (/p/model.py:12): error: not this [unsupported]" && model_line(b.graph(), y).file.empty() &&
+  return text_of(d) == "x (/p/model.py:12): error: not this [unsupported]" &&
+         model_line(b.graph(), y).file.empty() &&
          text_of(error_at(b.graph(), y, DiagnosticCode::unsupported, "nor this")) ==
              "y: error: nor this [unsupported]";
 }

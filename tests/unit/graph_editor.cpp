@@ -41,12 +41,14 @@ constexpr auto a_node_is_replaced_by_its_twin() -> bool {
   edit.replace_uses(t.b, twin);
   edit.erase(t.b);
   const Renumbering moved = edit.commit();
-  return verify(t.graph).has_value() && moved[t.b] == no_node && moved[twin] == NodeId{2} && moved[t.c] == NodeId{3} &&
+  return verify(t.graph).has_value() && moved[t.b] == no_node && moved[twin] == NodeId{2} &&
+         moved[t.c] == NodeId{3} &&
          printed(t.graph) ==
              "graph():\n"
              "    %x : [num_users=1] = placeholder[target=x]\n"
              "    %a : [num_users=3] = call_function[target=torch.add](args = (%x, 1), kwargs = {})\n"
-             "    %neg : [num_users=1] = call_function[target=torch.ops.aten.neg.default](args = (%a,), kwargs = {})\n"
+             "    %neg : [num_users=1] = call_function[target=torch.ops.aten.neg.default](args = (%a,), "
+             "kwargs = {})\n"
              "    %c : [num_users=1] = call_function[target=torch.sub](args = (%neg, %a), kwargs = {})\n"
              "    return (c, a)\n";
 }
@@ -79,9 +81,9 @@ constexpr auto insertions_may_come_in_any_order() -> bool {
   const NodeId second = edit.insert_before(t.a, "torch.f2", {t.x}, {});
   const Renumbering moved = edit.commit();
   return verify(t.graph).has_value() && moved[second] == NodeId{2} && moved[t.out] == NodeId{8} &&
-         t.graph.name(NodeId{1}) == "f1" && t.graph.name(NodeId{2}) == "f2" && t.graph.name(NodeId{3}) == "a" &&
-         t.graph.name(NodeId{4}) == "b" && t.graph.name(NodeId{5}) == "f3" && t.graph.name(NodeId{6}) == "c" &&
-         t.graph.name(NodeId{7}) == "f4";
+         t.graph.name(NodeId{1}) == "f1" && t.graph.name(NodeId{2}) == "f2" &&
+         t.graph.name(NodeId{3}) == "a" && t.graph.name(NodeId{4}) == "b" &&
+         t.graph.name(NodeId{5}) == "f3" && t.graph.name(NodeId{6}) == "c" && t.graph.name(NodeId{7}) == "f4";
 }
 FXPASS_TEST_TWICE(insertions_may_come_in_any_order)
 
@@ -151,11 +153,12 @@ constexpr auto uses_are_replaced_wherever_they_are() -> bool {
   GraphBuilder g;
   const NodeId x = g.placeholder("x", g.tensor(DType::f32, {2}));
   const NodeId y = g.call_function("torch.neg", {x}, {}, "y");
-  const NodeId deep = g.call_function(
-      "torch.f",
-      {g.list({y, g.tuple_of({1, g.list({y})})}), g.group(ArgumentKind::dict, {g.string("k"), g.tuple_of({y})}),
-       g.slice(y, 4, y), g.keyword("at", y), g.keyword("all", g.list({y, y}))},
-      {}, "deep");
+  const NodeId deep =
+      g.call_function("torch.f",
+                      {g.list({y, g.tuple_of({1, g.list({y})})}),
+                       g.group(ArgumentKind::dict, {g.string("k"), g.tuple_of({y})}), g.slice(y, 4, y),
+                       g.keyword("at", y), g.keyword("all", g.list({y, y}))},
+                      {}, "deep");
   g.output({g.tuple_of({deep, y})});
   Graph graph = std::move(g).finish();
   Editor edit(graph);
@@ -206,8 +209,9 @@ constexpr auto inserted_nodes_take_the_stack_trace_and_a_free_name() -> bool {
   const NodeId z = edit.insert_before(y, "torch.ops.aten.sum.default", {x}, {});
   const NodeId m = edit.insert_before(y, "torch.ops.aten.neg.default", {x}, {}, "x");
   const Renumbering moved = edit.commit();
-  return graph.name(moved[y]) == "sum_1" && graph.name(moved[z]) == "sum_2" && graph.name(moved[m]) == "x_1" &&
-         model_line(graph, moved[z]).line == 7 && graph.op(moved[z]).row == graph.op(moved[y]).row &&
+  return graph.name(moved[y]) == "sum_1" && graph.name(moved[z]) == "sum_2" &&
+         graph.name(moved[m]) == "x_1" && model_line(graph, moved[z]).line == 7 &&
+         graph.op(moved[z]).row == graph.op(moved[y]).row &&
          graph.node(moved[z]).op == graph.node(moved[y]).op;
 }
 FXPASS_TEST_TWICE(inserted_nodes_take_the_stack_trace_and_a_free_name)

@@ -25,10 +25,11 @@ constexpr auto a_graph_holds_what_was_built() -> bool {
   const auto list = g.children(g.arguments(g.output_node())[0]);
   const auto tuple = g.children(list[1]);
   return verify(g).has_value() && g.node_count() == 3 && g.output_node() == NodeId{2} && g.name(x) == "x" &&
-         g.target(x) == "L_x_" && g.name(added) == "add_" && g.schema(g.op(added)).name() == "aten.add_.Scalar" &&
-         g.op(added).writes && g.inputs().size() == 1 && g.input_of(x) == 0 && g.input_of(added) == no_input &&
-         g.outputs().size() == 1 && g.original_output_count() == 1 && list[0].node() == x &&
-         tuple[0].node() == added && tuple[1].is(ArgumentKind::slice) && g.children(tuple[1])[0].is_none() &&
+         g.target(x) == "L_x_" && g.name(added) == "add_" &&
+         g.schema(g.op(added)).name() == "aten.add_.Scalar" && g.op(added).writes && g.inputs().size() == 1 &&
+         g.input_of(x) == 0 && g.input_of(added) == no_input && g.outputs().size() == 1 &&
+         g.original_output_count() == 1 && list[0].node() == x && tuple[0].node() == added &&
+         tuple[1].is(ArgumentKind::slice) && g.children(tuple[1])[0].is_none() &&
          g.children(tuple[1])[1].integer() == 2 && g.tensor(added)->dtype == DType::f32 &&
          g.sizes(*g.tensor(added))[1] == SymInt(3) && g.strides(*g.tensor(added))[0] == SymInt(3) &&
          g.device(g.tensor(x)->device) == "cpu" && g.tensor(g.output_node()) == nullptr;
@@ -60,11 +61,11 @@ constexpr auto changed(Change change) -> Graph {
   InputSpec spec;
   if (change == Change::storage) spec.storage = 0;
   if (change == Change::trace) b.set_stack_trace("File \"m.py\", line 1, in f");
-  const NodeId x = b.placeholder(
-      change == Change::name ? "y" : "x", "x",
-      b.tensor(change == Change::dtype ? DType::f16 : DType::f32, {change == Change::size ? 5 : 4},
-               change == Change::device ? "xla" : "cpu"),
-      spec);
+  const NodeId x =
+      b.placeholder(change == Change::name ? "y" : "x", "x",
+                    b.tensor(change == Change::dtype ? DType::f16 : DType::f32,
+                             {change == Change::size ? 5 : 4}, change == Change::device ? "xla" : "cpu"),
+                    spec);
   const Argument one = change == Change::number ? Argument(1.0) : Argument(1);
   const NodeId y = b.call_function(change == Change::target ? "torch.sub" : "torch.add",
                                    {x, change == Change::keyword ? b.keyword("other", one) : one});
@@ -82,8 +83,9 @@ constexpr auto changed(Change change) -> Graph {
 
 constexpr auto equality_sees_every_part() -> bool {
   const Graph original = changed(Change{99});
-  for (const Change change : {Change::target, Change::name, Change::number, Change::keyword, Change::dtype, Change::size,
-                              Change::device, Change::output_kind, Change::storage, Change::trace, Change::groups})
+  for (const Change change :
+       {Change::target, Change::name, Change::number, Change::keyword, Change::dtype, Change::size,
+        Change::device, Change::output_kind, Change::storage, Change::trace, Change::groups})
     if (changed(change) == original) return false;
   return changed(Change{99}) == original && original != Graph();
 }
@@ -117,21 +119,35 @@ constexpr auto every_kind_of_argument_survives() -> bool {
   const SymInt symbol = b.add_expression("2*s0 + 1");
   Graph inner = sample();
   const Argument subgraph = b.add_subgraph(inner);
-  const Argument list = b.list({{}, std::int64_t{-9223372036854775807} - 1, symbol, -0.0, true, b.string("a"),
-                                b.group(ArgumentKind::complex, {1.0, -2.0}), DType::bf16, b.device("cuda:1"),
-                                Layout::sparse_csr, MemoryFormat::channels_last, Argument::ellipsis(), subgraph,
+  const Argument list = b.list({{},
+                                std::int64_t{-9223372036854775807} - 1,
+                                symbol,
+                                -0.0,
+                                true,
+                                b.string("a"),
+                                b.group(ArgumentKind::complex, {1.0, -2.0}),
+                                DType::bf16,
+                                b.device("cuda:1"),
+                                Layout::sparse_csr,
+                                MemoryFormat::channels_last,
+                                Argument::ellipsis(),
+                                subgraph,
                                 Argument::operation(b.text("torch.ops.aten.add.Tensor"))});
-  const NodeId id = b.call_function("torch.f", {list, b.group(ArgumentKind::dict, {b.string("k"), b.list({})})});
+  const NodeId id =
+      b.call_function("torch.f", {list, b.group(ArgumentKind::dict, {b.string("k"), b.list({})})});
   b.output({id});
   const Graph g = std::move(b).finish();
   const auto items = g.children(g.arguments(id)[0]);
-  return verify(g).has_value() && items[0].is_none() && items[1].integer() == std::int64_t{-9223372036854775807} - 1 &&
+  return verify(g).has_value() && items[0].is_none() &&
+         items[1].integer() == std::int64_t{-9223372036854775807} - 1 &&
          g.expression(items[2].sym_int()) == "2*s0 + 1" &&
          std::bit_cast<std::uint64_t>(items[3].real()) == std::uint64_t{1} << 63U && items[4].boolean() &&
-         g.text(items[5].text()) == "a" && g.children(items[6])[1].real() == -2.0 && items[7].dtype() == DType::bf16 &&
-         g.device(items[8].device()) == "cuda:1" && items[9].layout() == Layout::sparse_csr &&
+         g.text(items[5].text()) == "a" && g.children(items[6])[1].real() == -2.0 &&
+         items[7].dtype() == DType::bf16 && g.device(items[8].device()) == "cuda:1" &&
+         items[9].layout() == Layout::sparse_csr &&
          items[10].memory_format() == MemoryFormat::channels_last && items[11].is(ArgumentKind::ellipsis) &&
-         g.subgraphs()[items[12].subgraph()] == inner && g.text(items[13].text()) == "torch.ops.aten.add.Tensor" &&
+         g.subgraphs()[items[12].subgraph()] == inner &&
+         g.text(items[13].text()) == "torch.ops.aten.add.Tensor" &&
          g.children(g.children(g.arguments(id)[1])[1]).empty();
 }
 FXPASS_TEST_TWICE(every_kind_of_argument_survives)
@@ -146,7 +162,7 @@ constexpr auto integers_stay_what_they_are() -> bool {
 }
 FXPASS_TEST_TWICE(integers_stay_what_they_are)
 
-// GraphBuilder --------------------------------------------------------------------------------------------------------
+// GraphBuilder ----------------------------------------------------------------------------------------------
 
 constexpr auto a_list_used_twice_has_two_owners() -> bool {
   GraphBuilder b;
@@ -158,7 +174,8 @@ constexpr auto a_list_used_twice_has_two_owners() -> bool {
   Graph g = std::move(b).finish();
   const Range first = g.arguments(read)[1].children();
   const Range second = g.arguments(write)[1].children();
-  return verify(g).has_value() && first.begin != second.begin && g.children(g.arguments(write)[1]).size() == 2;
+  return verify(g).has_value() && first.begin != second.begin &&
+         g.children(g.arguments(write)[1]).size() == 2;
 }
 FXPASS_TEST_TWICE(a_list_used_twice_has_two_owners)
 
@@ -173,8 +190,9 @@ constexpr auto own_outputs_come_first() -> bool {
   const OutputSpec specs[] = {{OutputKind::buffer_mutation, 0, b.text("k")}, {}};
   b.output(values, specs);
   const Graph g = std::move(b).finish();
-  return verify(g).has_value() && g.original_output_count() == 1 && g.arguments(g.output_node())[0].node() == z &&
-         g.outputs()[1].kind == OutputKind::buffer_mutation && g.text(g.outputs()[1].target) == "k";
+  return verify(g).has_value() && g.original_output_count() == 1 &&
+         g.arguments(g.output_node())[0].node() == z && g.outputs()[1].kind == OutputKind::buffer_mutation &&
+         g.text(g.outputs()[1].target) == "k";
 }
 FXPASS_TEST_TWICE(own_outputs_come_first)
 
@@ -199,7 +217,7 @@ constexpr auto contiguous_strides_are_pytorchs() -> bool {
 }
 FXPASS_TEST_TWICE(contiguous_strides_are_pytorchs)
 
-// Names ---------------------------------------------------------------------------------------------------------------
+// Names -----------------------------------------------------------------------------------------------------
 
 constexpr auto names_are_unique_as_in_fx() -> bool {
   Graph g;
@@ -210,10 +228,11 @@ constexpr auto names_are_unique_as_in_fx() -> bool {
     g.append_name(t, names.unique(g, texts, wanted));
     return t;
   };
-  return give("add") == "add" && give("add") == "add_1" && give("add") == "add_2" && give("add_2") == "add_3" &&
-         give("add_5") == "add_5" && give("add") == "add_4" && give("add") == "add_6" && give("relu_") == "relu_" &&
-         give("relu_") == "relu__1" && give("x_03") == "x_03" && give("x_3") == "x_3" && give("x_0") == "x_0" &&
-         give("x_0") == "x_1" && give("_3") == "_3" && give("7") == "7" && give("x_12345678901") == "x_12345678901" &&
+  return give("add") == "add" && give("add") == "add_1" && give("add") == "add_2" &&
+         give("add_2") == "add_3" && give("add_5") == "add_5" && give("add") == "add_4" &&
+         give("add") == "add_6" && give("relu_") == "relu_" && give("relu_") == "relu__1" &&
+         give("x_03") == "x_03" && give("x_3") == "x_3" && give("x_0") == "x_0" && give("x_0") == "x_1" &&
+         give("_3") == "_3" && give("7") == "7" && give("x_12345678901") == "x_12345678901" &&
          give("input") == "input" && give("input") == "input_1";
 }
 FXPASS_TEST_TWICE(names_are_unique_as_in_fx)
@@ -221,7 +240,8 @@ FXPASS_TEST_TWICE(names_are_unique_as_in_fx)
 constexpr auto reserved_names_are_sorted() -> bool {
   for (std::size_t i = 1; i < std::size(reserved_names); ++i)
     if (!(reserved_names[i - 1] < reserved_names[i])) return false;
-  return is_reserved_name("Ellipsis") && is_reserved_name("zip") && is_reserved_name("torch") && !is_reserved_name("");
+  return is_reserved_name("Ellipsis") && is_reserved_name("zip") && is_reserved_name("torch") &&
+         !is_reserved_name("");
 }
 FXPASS_TEST_TWICE(reserved_names_are_sorted)
 
@@ -238,9 +258,8 @@ constexpr auto nodes_are_named_after_their_operators() -> bool {
   const NodeId i = b.call_method("__iadd__", {x, x});
   const Graph& graph = b.graph();
   return graph.name(a) == "add" && graph.name(f) == "relu" && graph.name(m) == "sum_1" &&
-         graph.name(m2) == "sum_2" && graph.name(s) == "setitem" &&
-         graph.name(p) == "wait_tensor" && graph.name(g) == "layers_0_weight" &&
-         graph.name(i) == "iadd";
+         graph.name(m2) == "sum_2" && graph.name(s) == "setitem" && graph.name(p) == "wait_tensor" &&
+         graph.name(g) == "layers_0_weight" && graph.name(i) == "iadd";
 }
 FXPASS_TEST_TWICE(nodes_are_named_after_their_operators)
 
@@ -270,7 +289,8 @@ constexpr auto custom_operators_are_declared() -> bool {
   const NodeId suspicious = b.call_function("torch.ops.mylib.other_.default", {x, 2.0});
   const Graph& g = b.graph();
   return g.op(scaled).row == ops::no_row && g.schema(g.op(scaled)).name() == "mylib.scale_.default" &&
-         g.op(scaled).writes && !g.op(unknown).writes && g.schema(g.op(unknown)).empty() && g.op(suspicious).writes;
+         g.op(scaled).writes && !g.op(unknown).writes && g.schema(g.op(unknown)).empty() &&
+         g.op(suspicious).writes;
 }
 FXPASS_TEST_TWICE(custom_operators_are_declared)
 

@@ -24,7 +24,8 @@ constexpr auto every_kind_of_value_prints_as_in_a_call() -> bool {
   using B = GraphBuilder&;
   return prints("None", [](B, NodeId) { return Argument(); }) &&
          prints("%x", [](B, NodeId x) { return Argument(x); }) &&
-         prints("-9223372036854775808", [](B, NodeId) { return Argument(std::int64_t{-9223372036854775807} - 1); }) &&
+         prints("-9223372036854775808",
+                [](B, NodeId) { return Argument(std::int64_t{-9223372036854775807} - 1); }) &&
          prints("True", [](B, NodeId) { return Argument(true); }) &&
          prints("2*s0 + 1", [](B b, NodeId) { return Argument(b.add_expression("2*s0 + 1")); }) &&
          prints("a, b)", [](B b, NodeId) { return b.string("a, b)"); }) &&
@@ -40,7 +41,8 @@ FXPASS_TEST_TWICE(every_kind_of_value_prints_as_in_a_call)
 constexpr auto containers_print_as_in_a_call() -> bool {
   using B = GraphBuilder&;
   return prints("[%x, s]", [](B b, NodeId x) { return b.list({x, b.string("s")}); }) &&
-         prints("[]", [](B b, NodeId) { return b.list({}); }) && prints("()", [](B b, NodeId) { return b.tuple_of({}); }) &&
+         prints("[]", [](B b, NodeId) { return b.list({}); }) &&
+         prints("()", [](B b, NodeId) { return b.tuple_of({}); }) &&
          prints("(%x,)", [](B b, NodeId x) { return b.tuple_of({x}); }) &&
          prints("{a: [%x, s], 1: (%x,)}",
                 [](B b, NodeId x) {
@@ -51,7 +53,8 @@ constexpr auto containers_print_as_in_a_call() -> bool {
                 [](B b, NodeId x) { return b.slice(x, b.string("q"), b.device("cpu")); }) &&
          prints("aten.add.Tensor",
                 [](B b, NodeId) { return Argument::operation(b.text("torch.ops.aten.add.Tensor")); }) &&
-         prints("cond", [](B b, NodeId) { return Argument::operation(b.text("torch.ops.higher_order.cond")); });
+         prints("cond",
+                [](B b, NodeId) { return Argument::operation(b.text("torch.ops.higher_order.cond")); });
 }
 FXPASS_TEST_TWICE(containers_print_as_in_a_call)
 
@@ -77,7 +80,8 @@ constexpr auto a_graph_prints_as_in_pytorch() -> bool {
          "    %l_x_ : [num_users=2] = placeholder[target=L_x_](default=('a', 1))\n"
          "    %fc_weight : [num_users=1] = get_attr[target=fc.weight]\n"
          "    %add : [num_users=1] = call_function[target=operator.add](args = (%l_x_, %l_x_), kwargs = {})\n"
-         "    %add_ : [num_users=1] = call_method[target=add_](args = (%add,), kwargs = {alpha: 2.0, other: %fc_weight})\n"
+         "    %add_ : [num_users=1] = call_method[target=add_](args = (%add,), kwargs = {alpha: 2.0, other: "
+         "%fc_weight})\n"
          "    %layers_0 : [num_users=1] = call_module[target=layers.0](args = (), kwargs = {})\n"
          "    return ([l_x_, 's', device(type='cpu')], add_, {'a': layers_0, 'q': <OpOverload(op='aten.add', "
          "overload='Tensor')>}, <OpOverloadPacket(op='aten.add')>)\n";
@@ -91,10 +95,12 @@ constexpr auto real(double value) -> Text {
 }
 constexpr auto floats_print_by_repr() -> bool {
   return real(1) == "1.0" && real(0.1) == "0.1" && real(-0.0) == "-0.0" && real(100) == "100.0" &&
-         real(12345.678) == "12345.678" && real(1e-4) == "0.0001" && real(1e-5) == "1e-05" && real(1.5e-7) == "1.5e-07" &&
-         real(1e15) == "1000000000000000.0" && real(1e16) == "1e+16" && real(123456789012345680.0) == "1.2345678901234568e+17" &&
+         real(12345.678) == "12345.678" && real(1e-4) == "0.0001" && real(1e-5) == "1e-05" &&
+         real(1.5e-7) == "1.5e-07" && real(1e15) == "1000000000000000.0" && real(1e16) == "1e+16" &&
+         real(123456789012345680.0) == "1.2345678901234568e+17" &&
          real(9999999999999998.0) == "9999999999999998.0" && real(1e22) == "1e+22" &&
-         real(std::numeric_limits<double>::infinity()) == "inf" && real(-std::numeric_limits<double>::infinity()) == "-inf" &&
+         real(std::numeric_limits<double>::infinity()) == "inf" &&
+         real(-std::numeric_limits<double>::infinity()) == "-inf" &&
          real(std::numeric_limits<double>::quiet_NaN()) == "nan";
 }
 FXPASS_TEST_TWICE(floats_print_by_repr)
@@ -124,12 +130,15 @@ constexpr auto quoted(std::string_view value) -> Text {
   return t;
 }
 constexpr auto strings_print_by_repr() -> bool {
-  return quoted("") == "''" && quoted("plain") == "'plain'" && quoted("a'b") == "\"a'b\"" && quoted("a\"b") == "'a\"b'" &&
-         quoted("a'\"b") == R"('a\'"b')" && quoted("\n\t\r\\") == R"('\n\t\r\\')" &&
-         quoted(std::string_view("\x00\x1f\x7f", 3)) == R"('\x00\x1f\x7f')" && quoted("\u00e9\u65e5") == "'\u00e9\u65e5'" &&
-         quoted("\xc2\x80\xc2\xa0\xc2\xad") == R"('\x80\xa0\xad')" && quoted("\U0001f600") == "'\U0001f600'" &&
-         quoted("\xff") == R"('\udcff')" && quoted("\xe6\x97") == R"('\udce6\udc97')" &&
-         quoted("\xed\xa0\x80") == R"('\udced\udca0\udc80')" && quoted("\xc0\xaf") == R"('\udcc0\udcaf')";
+  return quoted("") == "''" && quoted("plain") == "'plain'" && quoted("a'b") == "\"a'b\"" &&
+         quoted("a\"b") == "'a\"b'" && quoted("a'\"b") == R"('a\'"b')" &&
+         quoted("\n\t\r\\") == R"('\n\t\r\\')" &&
+         quoted(std::string_view("\x00\x1f\x7f", 3)) == R"('\x00\x1f\x7f')" &&
+         quoted("\u00e9\u65e5") == "'\u00e9\u65e5'" &&
+         quoted("\xc2\x80\xc2\xa0\xc2\xad") == R"('\x80\xa0\xad')" &&
+         quoted("\U0001f600") == "'\U0001f600'" && quoted("\xff") == R"('\udcff')" &&
+         quoted("\xe6\x97") == R"('\udce6\udc97')" && quoted("\xed\xa0\x80") == R"('\udced\udca0\udc80')" &&
+         quoted("\xc0\xaf") == R"('\udcc0\udcaf')";
 }
 FXPASS_TEST_TWICE(strings_print_by_repr)
 

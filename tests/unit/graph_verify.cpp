@@ -39,8 +39,8 @@ constexpr auto sound() -> Graph {
 constexpr auto a_sound_graph_verifies() -> bool { return verify(sound()).has_value(); }
 FXPASS_TEST_TWICE(a_sound_graph_verifies)
 
-/// Whether verify finds exactly one violation in the graph that `spoil` made of the sound one, about node `node`
-/// (empty: about no node), with `message` in it.
+/// Whether verify finds exactly one violation in the graph that `spoil` made of the sound one, about node
+/// `node` (empty: about no node), with `message` in it.
 template <class Spoil>
 constexpr auto finds(std::string_view node, std::string_view message, Spoil spoil) -> bool {
   Graph graph = sound();
@@ -61,16 +61,19 @@ constexpr auto placeholders_come_first_and_are_inputs() -> bool {
   const Status status = verify(g);
   if (status || status.error().size() != 2) return false;
   const auto found = status.error().begin();
-  return found[0].node == "v" && found[0].message.view().find("placeholders come first") != std::string_view::npos &&
+  return found[0].node == "v" &&
+         found[0].message.view().find("placeholders come first") != std::string_view::npos &&
          found[1].message == "the graph has 3 placeholders and 2 inputs";
 }
 FXPASS_TEST_TWICE(placeholders_come_first_and_are_inputs)
 
 constexpr auto inputs_are_the_placeholders() -> bool {
   return finds("", "input 1 does not name placeholder 1", [](Graph& g) { g.mutable_inputs()[1].node = s; }) &&
-         finds("", "input 0 does not name placeholder 0", [](Graph& g) { g.mutable_inputs()[0].node = no_node; }) &&
+         finds("", "input 0 does not name placeholder 0",
+               [](Graph& g) { g.mutable_inputs()[0].node = no_node; }) &&
          finds("", "the target of input 0", [](Graph& g) { g.mutable_inputs()[0].target = TextId{999}; }) &&
-         finds("", "the constant of input 0", [](Graph& g) { g.mutable_inputs()[0].constant = Argument(s); }) &&
+         finds("", "the constant of input 0",
+               [](Graph& g) { g.mutable_inputs()[0].constant = Argument(s); }) &&
          finds("b_k", "a placeholder has at most one argument", [](Graph& g) {
            const Argument two[] = {1, 2};
            g.set_arguments(k, two);
@@ -99,16 +102,17 @@ FXPASS_TEST_TWICE(the_output_node_is_last)
 
 constexpr auto outputs_are_the_values_of_the_output_node() -> bool {
   return finds("output", "2 values and the graph 3 outputs", [](Graph& g) { g.add_output({}); }) &&
-         finds("output", "output 1, which the program returns, stands behind", [](Graph& g) {
-           const Argument swapped[] = {s, v};
-           g.set_arguments(out, swapped);
-           g.mutable_outputs()[1] = {};
-           g.mutable_outputs()[0] = {OutputKind::buffer_mutation, 1, {}};
-         }) &&
-         finds("output", "an output has a keyword", [](Graph& g) {
-           g.mutable_arguments(out)[1] = Argument(s).with_keyword(g.add_text("a"));
-         }) &&
-         finds("output", "the target of output 0", [](Graph& g) { g.mutable_outputs()[0].target = TextId{999}; }) &&
+         finds("output", "output 1, which the program returns, stands behind",
+               [](Graph& g) {
+                 const Argument swapped[] = {s, v};
+                 g.set_arguments(out, swapped);
+                 g.mutable_outputs()[1] = {};
+                 g.mutable_outputs()[0] = {OutputKind::buffer_mutation, 1, {}};
+               }) &&
+         finds("output", "an output has a keyword",
+               [](Graph& g) { g.mutable_arguments(out)[1] = Argument(s).with_keyword(g.add_text("a")); }) &&
+         finds("output", "the target of output 0",
+               [](Graph& g) { g.mutable_outputs()[0].target = TextId{999}; }) &&
          finds("output", "output 0 names input 7", [](Graph& g) { g.mutable_outputs()[0].input = 7; });
 }
 FXPASS_TEST_TWICE(outputs_are_the_values_of_the_output_node)
@@ -132,8 +136,10 @@ constexpr auto mutations_name_their_inputs() -> bool {
 FXPASS_TEST_TWICE(mutations_name_their_inputs)
 
 constexpr auto operands_precede_their_users() -> bool {
-  return finds("s", "operand v does not precede its user", [](Graph& g) { g.mutable_arguments(s)[0] = Argument(v); }) &&
-         finds("s", "operand s does not precede", [](Graph& g) { g.mutable_arguments(s)[0] = Argument(s); }) &&
+  return finds("s", "operand v does not precede its user",
+               [](Graph& g) { g.mutable_arguments(s)[0] = Argument(v); }) &&
+         finds("s", "operand s does not precede",
+               [](Graph& g) { g.mutable_arguments(s)[0] = Argument(s); }) &&
          finds("s", "no node of the graph",
                [](Graph& g) { g.mutable_children(g.arguments(s)[1])[0] = Argument(no_node); }) &&
          finds("s", "operand p does not precede", [](Graph& g) {
@@ -144,7 +150,8 @@ constexpr auto operands_precede_their_users() -> bool {
 FXPASS_TEST_TWICE(operands_precede_their_users)
 
 constexpr auto names_are_unique() -> bool {
-  return finds("x", "nodes 0 and 2 have the same name", [](Graph& g) { g.mutable_node(s).name = g.node(x).name; }) &&
+  return finds("x", "nodes 0 and 2 have the same name",
+               [](Graph& g) { g.mutable_node(s).name = g.node(x).name; }) &&
          finds("s_1", "nodes 2 and 3 have the same name",
                [](Graph& g) {  // two records, one printed name
                  g.mutable_node(s).name = {g.add_text("s"), 2};
@@ -157,12 +164,16 @@ FXPASS_TEST_TWICE(names_are_unique)
 constexpr std::uint32_t far = 4'000'000'000U;
 
 constexpr auto records_of_nodes_are_of_this_graph() -> bool {
-  return finds("", "node 2: its name is no text", [](Graph& g) { g.mutable_node(s).name.base = TextId{far}; }) &&
-         finds("", "node 2: its stack trace is no text", [](Graph& g) { g.mutable_node(s).stack_trace = TextId{far}; }) &&
+  return finds("", "node 2: its name is no text",
+               [](Graph& g) { g.mutable_node(s).name.base = TextId{far}; }) &&
+         finds("", "node 2: its stack trace is no text",
+               [](Graph& g) { g.mutable_node(s).stack_trace = TextId{far}; }) &&
          finds("s", "its target is no text", [](Graph& g) { g.mutable_node(s).target = TextId{far}; }) &&
          finds("s", "its operator is no record", [](Graph& g) { g.mutable_node(s).op = OpId{far}; }) &&
-         finds("s", "its replica groups are no record", [](Graph& g) { g.mutable_node(s).replica_groups = 2; }) &&
-         finds("s", "its arguments are no records", [](Graph& g) { g.mutable_node(s).arguments = {far, far}; }) &&
+         finds("s", "its replica groups are no record",
+               [](Graph& g) { g.mutable_node(s).replica_groups = 2; }) &&
+         finds("s", "its arguments are no records",
+               [](Graph& g) { g.mutable_node(s).arguments = {far, far}; }) &&
          finds("s", "its metadata is no record", [](Graph& g) { g.mutable_node(s).values = {2, far}; });
 }
 FXPASS_TEST_TWICE(records_of_nodes_are_of_this_graph)
@@ -180,14 +191,14 @@ constexpr auto records_of_arguments_are_of_this_graph() -> bool {
                [](Graph& g) { g.mutable_arguments(s)[4] = Argument(SymInt::expression(7)); }) &&
          finds("s", "an argument is no subgraph",
                [](Graph& g) { g.mutable_arguments(s)[4] = Argument::subgraph(0); }) &&
-         finds("s", "a keyword is no text", [](Graph& g) {
-           g.mutable_arguments(s)[5] = Argument(1).with_keyword(TextId{far});
-         });
+         finds("s", "a keyword is no text",
+               [](Graph& g) { g.mutable_arguments(s)[5] = Argument(1).with_keyword(TextId{far}); });
 }
 FXPASS_TEST_TWICE(records_of_arguments_are_of_this_graph)
 
 constexpr auto operators_fit_their_nodes() -> bool {
-  return finds("s", "its operator is that of another target", [](Graph& g) { g.mutable_node(s).op = g.node(p).op; }) &&
+  return finds("s", "its operator is that of another target",
+               [](Graph& g) { g.mutable_node(s).op = g.node(p).op; }) &&
          finds("s", "its operator is that of another target",
                [](Graph& g) { g.mutable_node(s).kind = NodeKind::call_method; }) &&
          finds("s", "a call has no operator", [](Graph& g) { g.mutable_node(s).op = {}; }) &&
@@ -245,8 +256,7 @@ constexpr auto arguments_have_one_owner() -> bool {
                  const Argument shared[] = {x, g.arguments(s)[1]};
                  g.set_arguments(p, shared);
                }) &&
-         finds("s", "or with itself",
-               [](Graph& g) { g.mutable_arguments(s)[2] = g.arguments(s)[1]; }) &&
+         finds("s", "or with itself", [](Graph& g) { g.mutable_arguments(s)[2] = g.arguments(s)[1]; }) &&
          finds("s", "or with itself", [](Graph& g) {  // a list that holds itself
            const Argument none[] = {Argument{}};
            const Range one = g.add_arguments(none);
@@ -289,9 +299,12 @@ constexpr auto metadata_fits_the_value() -> bool {
 FXPASS_TEST_TWICE(metadata_fits_the_value)
 
 constexpr auto members_of_tuples_exist() -> bool {
-  return finds("v", "member 3 of a tuple of 3 is read", [](Graph& g) { g.mutable_arguments(v)[1] = Argument(3); }) &&
-         finds("v", "member -4 of a tuple of 3 is read", [](Graph& g) { g.mutable_arguments(v)[1] = Argument(-4); }) &&
-         finds("v", "its dtype or sizes are not those", [](Graph& g) { g.mutable_arguments(v)[1] = Argument(-2); });
+  return finds("v", "member 3 of a tuple of 3 is read",
+               [](Graph& g) { g.mutable_arguments(v)[1] = Argument(3); }) &&
+         finds("v", "member -4 of a tuple of 3 is read",
+               [](Graph& g) { g.mutable_arguments(v)[1] = Argument(-4); }) &&
+         finds("v", "its dtype or sizes are not those",
+               [](Graph& g) { g.mutable_arguments(v)[1] = Argument(-2); });
 }
 FXPASS_TEST_TWICE(members_of_tuples_exist)
 

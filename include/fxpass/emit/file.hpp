@@ -33,7 +33,8 @@ class StagedFile {
  public:
   explicit StagedFile(std::string_view path) : path_(path), target_(path) {
     std::error_code none;
-    // What is no file, such as /dev/stdout, is written as it is; of a symbolic link the file behind it is replaced.
+    // What is no file, such as /dev/stdout, is written as it is; of a symbolic link the file behind it is
+    // replaced.
     const auto status = std::filesystem::status(target_, none);
     is_direct_ = std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
     if (!is_direct_ && std::filesystem::is_symlink(target_, none))
@@ -43,11 +44,8 @@ class StagedFile {
   StagedFile(const StagedFile&) = delete;
   auto operator=(const StagedFile&) -> StagedFile& = delete;
   StagedFile(StagedFile&& other) noexcept
-      : path_(std::move(other.path_)),
-        target_(std::move(other.target_)),
-        staged_(std::move(other.staged_)),
-        is_direct_(other.is_direct_),
-        is_open_(std::exchange(other.is_open_, false)) {}
+      : path_(std::move(other.path_)), target_(std::move(other.target_)), staged_(std::move(other.staged_)),
+        is_direct_(other.is_direct_), is_open_(std::exchange(other.is_open_, false)) {}
   auto operator=(StagedFile&&) -> StagedFile& = delete;
   ~StagedFile() {
     if (is_open_ && !is_direct_) std::remove(staged_.c_str());
@@ -88,8 +86,8 @@ class StagedFile {
     return nullptr;
   }
   [[nodiscard]] auto failure() const -> Diagnostic {
-    Diagnostic d =
-        Diagnostic::error(DiagnosticCode::file_unwritable, text_of("cannot be written: ", std::strerror(errno)));
+    Diagnostic d = Diagnostic::error(DiagnosticCode::file_unwritable,
+                                     text_of("cannot be written: ", std::strerror(errno)));
     d.input.file = std::string_view(path_);
     return d;
   }
@@ -103,8 +101,8 @@ class StagedFile {
 
 }  // namespace detail
 
-/// Writes all files or none: each is written under another name first, and named when all are complete. A file that is
-/// there already is replaced when that has worked. O(bytes).
+/// Writes all files or none: each is written under another name first, and named when all are complete. A
+/// file that is there already is replaced when that has worked. O(bytes).
 [[nodiscard]] inline auto write_files(std::initializer_list<OutputFile> files) -> Status {
   std::vector<detail::StagedFile> staged;
   staged.reserve(files.size());

@@ -61,12 +61,13 @@ class PythonWriter {
  private:
   template <class... Parts>
   constexpr void refuse(const Parts&... parts) {
-    errors_.add(error_at(graph_, node_, DiagnosticCode::unsupported, text_of("Python code cannot hold ", parts...)));
+    errors_.add(
+        error_at(graph_, node_, DiagnosticCode::unsupported, text_of("Python code cannot hold ", parts...)));
   }
 
-  // Names ------------------------------------------------------------------------------------------------------------
-  /// Nodes keep their names, but for one that the code needs otherwise (an argument may be called `slice`) or that is
-  /// none in Python. Such nodes are few: O(nodes) for each.
+  // Names ---------------------------------------------------------------------------------------------------
+  /// Nodes keep their names, but for one that the code needs otherwise (an argument may be called `slice`) or
+  /// that is none in Python. Such nodes are few: O(nodes) for each.
   constexpr void choose_names() {
     for (NodeId id{0}; id.index < graph_.node_count(); ++id.index) {
       const Text name = graph_.name(id);
@@ -87,7 +88,7 @@ class PythonWriter {
     graph_.append_name(sink_, graph_.node(id).name);
   }
 
-  // Imports ----------------------------------------------------------------------------------------------------------
+  // Imports -------------------------------------------------------------------------------------------------
   /// Every module of a function once, by a target that lies in it, in the order of first use.
   constexpr void find_modules() {
     for (const Node& n : graph_.nodes()) {
@@ -109,11 +110,12 @@ class PythonWriter {
   }
   [[nodiscard]] constexpr auto is_imported(std::string_view name) const -> bool {
     for (const TextId t : modules_)
-      if (const auto module = module_of(graph_.text(t)); module.substr(0, module.find('.')) == name) return true;
+      if (const auto module = module_of(graph_.text(t)); module.substr(0, module.find('.')) == name)
+        return true;
     return false;
   }
 
-  // Nodes ------------------------------------------------------------------------------------------------------------
+  // Nodes ---------------------------------------------------------------------------------------------------
   constexpr void write_node(NodeId id) {
     node_ = id;
     const Node& n = graph_.node(id);
@@ -149,8 +151,9 @@ class PythonWriter {
     append_to(sink_, '\n');
   }
 
-  // Values -----------------------------------------------------------------------------------------------------------
-  constexpr void write_members(std::string_view open, std::span<const Argument> members, std::string_view close) {
+  // Values --------------------------------------------------------------------------------------------------
+  constexpr void write_members(std::string_view open, std::span<const Argument> members,
+                               std::string_view close) {
     append_to(sink_, open);
     for (std::size_t i = 0; i < members.size(); ++i) {
       append_to(sink_, i == 0 ? "" : ", ");
@@ -235,9 +238,9 @@ class PythonWriter {
 
 }  // namespace detail
 
-/// Python code with one function: `forward` takes the graph's inputs in order and returns all its outputs as a tuple,
-/// the program's own first. One statement a node; devices are those of the graph. Not expressible, and refused: symbolic
-/// integers as arguments, nested graphs, attributes and modules.
+/// Python code with one function: `forward` takes the graph's inputs in order and returns all its outputs as
+/// a tuple, the program's own first. One statement a node; devices are those of the graph. Not expressible,
+/// and refused: symbolic integers as arguments, nested graphs, attributes and modules.
 struct FxPython {
   static constexpr std::string_view name = "fx-python";
   static constexpr std::string_view file_ending = ".py";

@@ -15,9 +15,9 @@ namespace fxpass {
 
 /// A type that writes a graph in one form.
 ///
-/// `name` is how users pick it, `file_ending` that of its files, point included. `write(text, graph)` is a `static`
-/// function that writes the same characters every time, or says what the form cannot express. It needs a graph that
-/// `verify` accepts.
+/// `name` is how users pick it, `file_ending` that of its files, point included. `write(text, graph)` is a
+/// `static` function that writes the same characters every time, or says what the form cannot express. It
+/// needs a graph that `verify` accepts.
 template <class E>
 concept GraphEmitter = requires(Text& text, const Graph& graph) {
   { E::name } -> std::convertible_to<std::string_view>;

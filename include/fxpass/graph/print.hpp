@@ -10,16 +10,16 @@
 #include <string_view>
 
 /// @file
-/// Graphs as text: what `print(graph_module.graph)` of PyTorch prints, character by character. It differs where the
-/// graph does: outputs are flat and the program's own come first, a type annotation is not kept, and a nested graph,
-/// which FX holds as an attribute, is called `subgraph_0`.
+/// Graphs as text: what `print(graph_module.graph)` of PyTorch prints, character by character. It differs
+/// where the graph does: outputs are flat and the program's own come first, a type annotation is not kept,
+/// and a nested graph, which FX holds as an attribute, is called `subgraph_0`.
 
 namespace fxpass {
 
 namespace detail {
 
-/// How FX writes a value: inside a call, where nodes are `%x` and strings bare; as `str` does, for a default; as `repr`
-/// does, for what `return` and slices hold, where nodes are bare and strings quoted.
+/// How FX writes a value: inside a call, where nodes are `%x` and strings bare; as `str` does, for a default;
+/// as `repr` does, for what `return` and slices hold, where nodes are bare and strings quoted.
 enum class ValueForm : std::uint8_t { in_call, str, repr };
 
 [[nodiscard]] constexpr auto real_value(const Argument& a) -> double {
@@ -85,7 +85,8 @@ constexpr void append_value(Sink& sink, const Graph& graph, const Argument& a, V
       // An operator with its overload has two dots, a packet of overloads has one.
       const auto last = name.rfind('.');
       if (name.find('.') == last) return append_all(sink, "<OpOverloadPacket(op='", name, "')>");
-      return append_all(sink, "<OpOverload(op='", name.substr(0, last), "', overload='", name.substr(last + 1), "')>");
+      return append_all(sink, "<OpOverload(op='", name.substr(0, last), "', overload='",
+                        name.substr(last + 1), "')>");
     }
   }
 }
@@ -122,7 +123,8 @@ constexpr void append_node(Sink& sink, const Graph& graph, NodeId id, std::size_
   }
   append_to(sink, '%');
   graph.append_name(sink, n.name);
-  append_all(sink, " : [num_users=", user_count, "] = ", to_string(n.kind), "[target=", graph.target(id), ']');
+  append_all(sink, " : [num_users=", user_count, "] = ", to_string(n.kind), "[target=", graph.target(id),
+             ']');
   if (n.kind == NodeKind::placeholder) {
     if (n.arguments.empty()) return;
     append_to(sink, "(default=");
@@ -148,7 +150,8 @@ constexpr void append_to(Sink& sink, const Graph& graph) {
   }
 }
 
-/// The node's line in the printed graph, for messages. O(nodes + arguments): the number of its users is counted.
+/// The node's line in the printed graph, for messages. O(nodes + arguments): the number of its users is
+/// counted.
 [[nodiscard]] constexpr auto node_line(const Graph& graph, NodeId id) -> Text {
   Text line;
   detail::append_node(line, graph, id, Users(graph)[id].size());

@@ -17,8 +17,8 @@ constexpr auto verify(const Graph& graph) -> Status;
 
 namespace detail {
 
-/// Checks one graph. References are checked before they are followed, so that no graph, however broken, is read out of
-/// bounds; what hangs on a broken reference is not looked at.
+/// Checks one graph. References are checked before they are followed, so that no graph, however broken, is
+/// read out of bounds; what hangs on a broken reference is not looked at.
 class GraphVerifier {
  public:
   constexpr explicit GraphVerifier(const Graph& graph) : graph_(graph) {
@@ -37,7 +37,7 @@ class GraphVerifier {
   }
 
  private:
-  // Findings ---------------------------------------------------------------------------------------------------------
+  // Findings ------------------------------------------------------------------------------------------------
   template <class... Parts>
   constexpr void report(const Parts&... parts) {
     found_.add(Diagnostic::error(DiagnosticCode::invalid_graph, text_of(parts...)));
@@ -51,7 +51,7 @@ class GraphVerifier {
       report("node ", id.index, ": ", parts...);
   }
 
-  // Nodes ------------------------------------------------------------------------------------------------------------
+  // Nodes ---------------------------------------------------------------------------------------------------
   constexpr void check_placeholders_and_output() {
     const std::uint32_t count = graph_.node_count();
     if (count == 0) return report("the graph has no output node");
@@ -81,7 +81,8 @@ class GraphVerifier {
       report_at(id, "its operator is no record of the graph");
     else if (graph_.holds(n.target))
       check_operator(id);
-    if (n.replica_groups > graph_.partitions().size()) report_at(id, "its replica groups are no record of the graph");
+    if (n.replica_groups > graph_.partitions().size())
+      report_at(id, "its replica groups are no record of the graph");
     check_arguments(id);
     check_values(id);
   }
@@ -91,7 +92,8 @@ class GraphVerifier {
     const Text name = graph_.name(id);
     if (name.empty()) return report_at(id, "a node has no name");
     const std::uint64_t h = hash(name);
-    const std::uint32_t other = names_.find(h, [&](std::uint32_t i) { return graph_.name(NodeId{i}) == name; });
+    const std::uint32_t other =
+        names_.find(h, [&](std::uint32_t i) { return graph_.name(NodeId{i}) == name; });
     if (other == IdTable::absent)
       names_.insert(h, id.index);
     else
@@ -112,13 +114,15 @@ class GraphVerifier {
       report_at(id, "its operator is that of another target");
   }
 
-  // Arguments --------------------------------------------------------------------------------------------------------
+  // Arguments -----------------------------------------------------------------------------------------------
   constexpr void check_arguments(NodeId id) {
     const Node& n = graph_.node(id);
-    if (!graph_.holds_arguments(n.arguments)) return report_at(id, "its arguments are no records of the graph");
+    if (!graph_.holds_arguments(n.arguments))
+      return report_at(id, "its arguments are no records of the graph");
     if (n.kind == NodeKind::placeholder && n.arguments.count > 1)
       report_at(id, "a placeholder has at most one argument, its default");
-    if (n.kind == NodeKind::get_attr && n.arguments.count != 0) report_at(id, "a get_attr node has arguments");
+    if (n.kind == NodeKind::get_attr && n.arguments.count != 0)
+      report_at(id, "a get_attr node has arguments");
     if (n.kind == NodeKind::call_method && (n.arguments.empty() || graph_.arguments(id)[0].is_keyword()))
       report_at(id, "a method is called without an object");
     bool keywords_begun = false;
@@ -151,7 +155,8 @@ class GraphVerifier {
   /// Arguments, or members of a group, each of which has one owner: an edit renumbers the nodes in it once.
   constexpr void check_members(NodeId id, Range members) {
     for (std::uint32_t i = members.begin; i < members.end(); ++i) {
-      if (seen_arguments_[i] != 0) return report_at(id, "it shares arguments with another node, or with itself");
+      if (seen_arguments_[i] != 0)
+        return report_at(id, "it shares arguments with another node, or with itself");
       seen_arguments_[i] = 1;
     }
     for (const Argument& a : graph_.arguments_in(members)) check_argument(id, a);
@@ -178,7 +183,8 @@ class GraphVerifier {
         if (!graph_.holds(a.device())) report_at(id, "a device argument is no device of the graph");
         break;
       case ArgumentKind::subgraph:
-        if (a.subgraph() >= graph_.subgraphs().size()) report_at(id, "an argument is no subgraph of the graph");
+        if (a.subgraph() >= graph_.subgraphs().size())
+          report_at(id, "an argument is no subgraph of the graph");
         break;
       case ArgumentKind::list:
       case ArgumentKind::tuple:
@@ -204,19 +210,22 @@ class GraphVerifier {
       if (member.is_keyword()) report_at(id, "a member of an argument has a keyword");
     if (a.is(ArgumentKind::slice) && members.size() != 3) report_at(id, "a slice has start, stop and step");
     if (a.is(ArgumentKind::complex)) {
-      const auto is_number = [](const Argument& m) { return m.is(ArgumentKind::integer) || m.is(ArgumentKind::real); };
+      const auto is_number = [](const Argument& m) {
+        return m.is(ArgumentKind::integer) || m.is(ArgumentKind::real);
+      };
       if (members.size() != 2 || !is_number(members[0]) || !is_number(members[1]))
         report_at(id, "a complex number has a real and an imaginary part");
     }
     if (a.is(ArgumentKind::dict)) {
       if (members.size() % 2 != 0) report_at(id, "a dict has a value for each key");
       for (std::size_t k = 0; k < members.size(); k += 2)
-        if (members[k].is_node() || members[k].is_group()) report_at(id, "a key of a dict is a node or a container");
+        if (members[k].is_node() || members[k].is_group())
+          report_at(id, "a key of a dict is a node or a container");
     }
     check_members(id, a.children());
   }
 
-  // Metadata ---------------------------------------------------------------------------------------------------------
+  // Metadata ------------------------------------------------------------------------------------------------
   constexpr void check_values(NodeId id) {
     const Node& n = graph_.node(id);
     if (!graph_.holds_values(n.values)) return report_at(id, "its metadata is no record of the graph");
@@ -250,7 +259,8 @@ class GraphVerifier {
         !graph_.holds(n.target) || graph_.target(id) != "operator.getitem")
       return;
     const auto arguments = graph_.arguments(id);
-    if (!arguments[0].is_node() || arguments[0].node() >= id || !arguments[1].is(ArgumentKind::integer)) return;
+    if (!arguments[0].is_node() || arguments[0].node() >= id || !arguments[1].is(ArgumentKind::integer))
+      return;
     const Node& tuple = graph_.node(arguments[0].node());
     if (tuple.value_kind != ValueKind::tuple || !graph_.holds_values(tuple.values)) return;
     const std::int64_t count = tuple.values.count;
@@ -260,7 +270,8 @@ class GraphVerifier {
       return report_at(id, "member ", given, " of a tuple of ", count, " is read");
     const TensorMeta* const mine = graph_.tensor(id);
     const TensorMeta& member = graph_.values(arguments[0].node())[static_cast<std::size_t>(index)];
-    if (mine != nullptr && member.known && comparable(*mine) && comparable(member) && !same_shape(*mine, member))
+    if (mine != nullptr && member.known && comparable(*mine) && comparable(member) &&
+        !same_shape(*mine, member))
       report_at(id, "its dtype or sizes are not those of the tuple's member");
   }
 
@@ -281,7 +292,7 @@ class GraphVerifier {
     return true;
   }
 
-  // Inputs and outputs -----------------------------------------------------------------------------------------------
+  // Inputs and outputs --------------------------------------------------------------------------------------
   constexpr void check_inputs() {
     const auto inputs = graph_.inputs();
     std::uint32_t placeholders = 0;
@@ -329,15 +340,17 @@ class GraphVerifier {
     if (output.input >= graph_.inputs().size())
       return report_at(id, "output ", index, " is a mutation of an input which the graph has not");
     if (last_written_by_[output.input] != no_input)
-      report_at(id, "outputs ", last_written_by_[output.input], " and ", index, " are both the new value of input ",
-                output.input);
+      report_at(id, "outputs ", last_written_by_[output.input], " and ", index,
+                " are both the new value of input ", output.input);
     last_written_by_[output.input] = index;
-    if (!value.is_node()) return report_at(id, "output ", index, " is the new value of an input, but no node");
+    if (!value.is_node())
+      return report_at(id, "output ", index, " is the new value of an input, but no node");
     const InputSpec& input = graph_.inputs()[output.input];
-    const bool kinds_agree = output.kind == OutputKind::parameter_mutation ? input.kind == InputKind::parameter
-                             : output.kind == OutputKind::user_input_mutation
-                                 ? input.kind == InputKind::user_input
-                                 : input.kind == InputKind::buffer || input.kind == InputKind::tensor_constant;
+    const bool kinds_agree =
+        output.kind == OutputKind::parameter_mutation ? input.kind == InputKind::parameter
+        : output.kind == OutputKind::user_input_mutation
+            ? input.kind == InputKind::user_input
+            : input.kind == InputKind::buffer || input.kind == InputKind::tensor_constant;
     if (!kinds_agree)
       report_at(id, "output ", index, " is a ", to_string(output.kind), " of a ", to_string(input.kind));
     if (!readable_tensor(value.node()) || !readable_tensor(input.node)) return;
@@ -351,7 +364,7 @@ class GraphVerifier {
     return meta != nullptr && comparable(*meta);
   }
 
-  // Partitions and subgraphs -----------------------------------------------------------------------------------------
+  // Partitions and subgraphs --------------------------------------------------------------------------------
   constexpr void check_partitions() {
     const auto partitions = graph_.partitions();
     for (std::uint32_t i = 0; i < partitions.size(); ++i) {
@@ -405,8 +418,10 @@ class GraphVerifier {
 
 }  // namespace detail
 
-/// Whether `graph` keeps every invariant of `Graph`; else all violations, each with its node. Safe for any graph, however
-/// broken. O(nodes + arguments + metadata + names).
-[[nodiscard]] constexpr auto verify(const Graph& graph) -> Status { return detail::GraphVerifier(graph).run(); }
+/// Whether `graph` keeps every invariant of `Graph`; else all violations, each with its node. Safe for any
+/// graph, however broken. O(nodes + arguments + metadata + names).
+[[nodiscard]] constexpr auto verify(const Graph& graph) -> Status {
+  return detail::GraphVerifier(graph).run();
+}
 
 }  // namespace fxpass

@@ -14,7 +14,8 @@
 namespace fxpass {
 
 namespace detail {
-inline constexpr std::string_view base64_digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+inline constexpr std::string_view base64_digits =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 }  // namespace detail
 
 /// Writes `bytes` in base64, padded.
@@ -43,7 +44,8 @@ constexpr void append_base64(Sink& sink, std::string_view bytes) {
       if (value == std::string_view::npos) return std::nullopt;
       bits = bits << 6U | static_cast<std::uint32_t>(value);
     }
-    for (std::size_t k = 0; k + 1 < digits; ++k) append_to(bytes, static_cast<char>(bits >> (16U - 8U * k) & 0xffU));
+    for (std::size_t k = 0; k + 1 < digits; ++k)
+      append_to(bytes, static_cast<char>(bits >> (16U - 8U * k) & 0xffU));
   }
   return bytes;
 }

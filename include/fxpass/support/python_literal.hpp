@@ -54,9 +54,11 @@ constexpr void append_python_real(Sink& sink, double value, PointZero point_zero
 [[nodiscard]] constexpr auto utf8_length(std::string_view text) -> std::size_t {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
-  const std::size_t length = first < 0x80 ? 1 : first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3
-                             : first >= 0xf0 && first < 0xf5                  ? 4
-                                                                              : 0;
+  const std::size_t length = first < 0x80                    ? 1
+                             : first >= 0xc2 && first < 0xe0 ? 2
+                             : first >= 0xe0 && first < 0xf0 ? 3
+                             : first >= 0xf0 && first < 0xf5 ? 4
+                                                             : 0;
   if (length == 0 || length > text.size()) return 0;
   for (std::size_t i = 1; i < length; ++i)
     if ((byte(i) & 0xc0) != 0x80) return 0;
@@ -89,8 +91,9 @@ constexpr void append_python_complex(Sink& sink, double real, double imaginary) 
   append_to(sink, "j)");
 }
 
-/// A string in the quotes that Python would choose. Every control character is escaped; other characters stay, those
-/// too that Python's table calls unprintable; a byte that is no UTF-8 becomes the escape that `surrogateescape` gives.
+/// A string in the quotes that Python would choose. Every control character is escaped; other characters
+/// stay, those too that Python's table calls unprintable; a byte that is no UTF-8 becomes the escape that
+/// `surrogateescape` gives.
 template <TextSink Sink>
 constexpr void append_python_string(Sink& sink, std::string_view text) {
   const bool has_single = text.find('\'') != std::string_view::npos;

@@ -696,6 +696,8 @@ namespace detail {
     a = b;
     b = swap;
   }
+  // Of the other types these mix with the floating ones alone.
+  if ((detail::is_barebones_unsigned(a) || detail::is_barebones_unsigned(b)) && !is_floating(b)) return std::nullopt;
   if (category(a) == DTypeCategory::boolean) return b;
   if (is_complex(b)) {
     if (category(a) == DTypeCategory::integral) return b;
@@ -709,7 +711,6 @@ namespace detail {
     if (byte_size(a) == byte_size(b)) return DType::f32;  // float16 with bfloat16
     return byte_size(a) > byte_size(b) ? a : b;
   }
-  if (detail::is_barebones_unsigned(a) || detail::is_barebones_unsigned(b)) return std::nullopt;
   if (a == DType::u8 || b == DType::u8) {
     const DType other = a == DType::u8 ? b : a;
     return other == DType::i8 ? DType::i16 : other;
@@ -885,7 +886,8 @@ using Status = Expected<void>;
 
 namespace fxpass {
 
-/// Writes one diagnostic a line. Returns the exit status of a program that failed, so that `main` can end with it.
+/// Writes one diagnostic a line. Returns the exit status of a program that failed, so that `main` can end
+/// with it.
 inline auto report(std::FILE* stream, const Diagnostics& diagnostics) -> int {
   const Text text = text_of(diagnostics);
   std::fwrite(text.view().data(), 1, text.size(), stream);
@@ -3068,6 +3070,7 @@ struct OverloadSet {
 };
 /// All overloads of `base`, say "aten.add". O(log rows + overloads).
 [[nodiscard]] constexpr auto find_overloads(std::string_view base) -> OverloadSet {
+  if (base.find('.') == std::string_view::npos) return {};  // a namespace is no operator
   const auto begin = detail::find_in(operator_schemas, base, '.');
   auto end = begin;
   while (end < std::size(operator_schemas) && detail::compare(base, operator_schemas[end]) == 0 &&
@@ -3079,15 +3082,43 @@ struct OverloadSet {
   return {};
 }
 
-/// The overload that computes what in-place overload `row` computes, without the write: the same overload of the name
-/// without its trailing underscore. `no_row` where PyTorch has none. O(log rows).
+namespace detail {
+/// Whether two overloads take the same parameters, alias annotations apart. O(schema lengths).
+[[nodiscard]] constexpr auto same_parameters(const Schema& a, const Schema& b) -> bool {
+  ParameterReader left = a.parameters();
+  ParameterReader right = b.parameters();
+  while (true) {
+    const auto p = left.next();
+    const auto q = right.next();
+    if (!p || !q) return !p && !q;
+    if (p->type != q->type || p->name != q->name || p->keyword_only != q->keyword_only) return false;
+  }
+}
+}  // namespace detail
+
+/// The operator that computes what in-place operator `base` computes, without the write: `add` for `add_`, `__and__` for
+/// `__iand__`. Empty for a name that is none of an in-place operator.
+[[nodiscard]] constexpr auto functional_base(std::string_view base) -> Text {
+  constexpr std::string_view dunder = ".__i";
+  const auto at = base.find(dunder);
+  if (at != std::string_view::npos && base.ends_with("__"))
+    return text_of(base.substr(0, at), ".__", base.substr(at + dunder.size()));
+  if (!base.ends_with('_')) return {};
+  return base.substr(0, base.size() - 1);
+}
+
+/// The overload that computes what in-place overload `row` computes, without the write: the overload of the same name or,
+/// where names differ (`floor_divide_.Tensor`, `floor_divide.default`), with the same parameters. `no_row` where PyTorch
+/// has none. O(log rows + overloads).
 [[nodiscard]] constexpr auto functional_twin(CatalogRow row) -> CatalogRow {
   const Schema in_place = schema(row);
-  const std::string_view base = in_place.base();
-  if (!base.ends_with('_')) return no_row;
-  const OverloadSet candidates = find_overloads(base.substr(0, base.size() - 1));
+  const Text base = functional_base(in_place.base());
+  if (base.empty()) return no_row;
+  const OverloadSet candidates = find_overloads(base);
   for (CatalogRow r = candidates.first; r < candidates.last; ++r)
     if (schema(r).overload() == in_place.overload() && !schema(r).writes()) return r;
+  for (CatalogRow r = candidates.first; r < candidates.last; ++r)
+    if (!schema(r).writes() && detail::same_parameters(schema(r), in_place)) return r;
   return no_row;
 }
 
@@ -3285,7 +3316,7 @@ enum class ViewRule : std::uint8_t {
   squeeze,
   expand,
   getitem,      ///< operator.getitem on a tensor
-  maybe_cast,   ///< to.*: the argument itself unless dtype, device, layout or `copy` ask for more
+  maybe_cast,   ///< to.*, type_as: the argument itself unless dtype, device, layout or `copy` ask for more
   maybe_contiguous,  ///< contiguous: the argument itself if it is
   maybe_dropout,     ///< dropout: the argument itself outside training
   opaque,       ///< a view that fxpass cannot invert; writes near it are refused
@@ -3297,10 +3328,19 @@ struct ViewOperator {
 };
 
 inline constexpr ViewOperator view_operators[] = {
+    {"_c10d_functional.wait_tensor", ViewRule::identity},
+    {"aten._unsafe_view", ViewRule::reshape},
     {"aten.adjoint", ViewRule::swap_last_dimensions},
     {"aten.alias", ViewRule::identity},
+    {"aten.alpha_dropout", ViewRule::maybe_dropout},
+    {"aten.atleast_1d", ViewRule::reshape},
+    {"aten.atleast_2d", ViewRule::reshape},
+    {"aten.atleast_3d", ViewRule::reshape},
+    {"aten.broadcast_tensors", ViewRule::opaque},
     {"aten.broadcast_to", ViewRule::expand},
+    {"aten.cartesian_prod", ViewRule::opaque},
     {"aten.chunk", ViewRule::split},
+    {"aten.conj_physical", ViewRule::opaque},
     {"aten.contiguous", ViewRule::maybe_contiguous},
     {"aten.detach", ViewRule::identity},
     {"aten.detach_", ViewRule::identity},
@@ -3308,11 +3348,13 @@ inline constexpr ViewOperator view_operators[] = {
     {"aten.dropout", ViewRule::maybe_dropout},
     {"aten.expand", ViewRule::expand},
     {"aten.expand_as", ViewRule::expand},
+    {"aten.feature_alpha_dropout", ViewRule::maybe_dropout},
     {"aten.feature_dropout", ViewRule::maybe_dropout},
     {"aten.flatten", ViewRule::flatten},
     {"aten.lift_fresh", ViewRule::identity},
     {"aten.mT", ViewRule::swap_last_dimensions},
     {"aten.matrix_H", ViewRule::swap_last_dimensions},
+    {"aten.meshgrid", ViewRule::opaque},
     {"aten.moveaxis", ViewRule::move_dimensions},
     {"aten.movedim", ViewRule::move_dimensions},
     {"aten.narrow", ViewRule::narrow},
@@ -3335,9 +3377,14 @@ inline constexpr ViewOperator view_operators[] = {
     {"aten.t", ViewRule::matrix_transpose},
     {"aten.tensor_split", ViewRule::split},
     {"aten.to", ViewRule::maybe_cast},
+    {"aten.to_dense", ViewRule::opaque},
     {"aten.transpose", ViewRule::transpose},
+    {"aten.type_as", ViewRule::maybe_cast},
     {"aten.unbind", ViewRule::unbind},
     {"aten.unflatten", ViewRule::reshape},
+    {"aten.unsafe_chunk", ViewRule::split},
+    {"aten.unsafe_split", ViewRule::split},
+    {"aten.unsafe_split_with_sizes", ViewRule::split},
     {"aten.unsqueeze", ViewRule::unsqueeze},
     {"aten.view", ViewRule::reshape},
     {"aten.view_as", ViewRule::reshape},
@@ -4819,7 +4866,8 @@ class Editor {
     node.arguments = graph_->add_arguments(own.view());
     node.stack_trace = graph_->node(position).stack_trace;
     node.op = operators_.intern(*graph_, node.kind, node.target, graph_->arguments_in(node.arguments));
-    const Text own_name = default_name(graph_->text(node.target));
+    Text own_name;
+    if (name.empty()) own_name = default_name(graph_->text(node.target));
     const TextId wanted = texts_.intern(*graph_, name.empty() ? own_name.view() : name);
     node.name = unique_name(graph_->text(wanted));
     const NodeId id = graph_->add_node(node);
@@ -5301,9 +5349,11 @@ constexpr void append_python_real(Sink& sink, double value, PointZero point_zero
 [[nodiscard]] constexpr auto utf8_length(std::string_view text) -> std::size_t {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
-  const std::size_t length = first < 0x80 ? 1 : first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3
-                             : first >= 0xf0 && first < 0xf5                  ? 4
-                                                                              : 0;
+  const std::size_t length = first < 0x80                    ? 1
+                             : first >= 0xc2 && first < 0xe0 ? 2
+                             : first >= 0xe0 && first < 0xf0 ? 3
+                             : first >= 0xf0 && first < 0xf5 ? 4
+                                                             : 0;
   if (length == 0 || length > text.size()) return 0;
   for (std::size_t i = 1; i < length; ++i)
     if ((byte(i) & 0xc0) != 0x80) return 0;
@@ -5336,8 +5386,9 @@ constexpr void append_python_complex(Sink& sink, double real, double imaginary) 
   append_to(sink, "j)");
 }
 
-/// A string in the quotes that Python would choose. Every control character is escaped; other characters stay, those
-/// too that Python's table calls unprintable; a byte that is no UTF-8 becomes the escape that `surrogateescape` gives.
+/// A string in the quotes that Python would choose. Every control character is escaped; other characters
+/// stay, those too that Python's table calls unprintable; a byte that is no UTF-8 becomes the escape that
+/// `surrogateescape` gives.
 template <TextSink Sink>
 constexpr void append_python_string(Sink& sink, std::string_view text) {
   const bool has_single = text.find('\'') != std::string_view::npos;
@@ -5392,16 +5443,16 @@ constexpr void append_python_device(Sink& sink, std::string_view device) {
 // ---- fxpass/graph/print.hpp
 
 /// @file
-/// Graphs as text: what `print(graph_module.graph)` of PyTorch prints, character by character. It differs where the
-/// graph does: outputs are flat and the program's own come first, a type annotation is not kept, and a nested graph,
-/// which FX holds as an attribute, is called `subgraph_0`.
+/// Graphs as text: what `print(graph_module.graph)` of PyTorch prints, character by character. It differs
+/// where the graph does: outputs are flat and the program's own come first, a type annotation is not kept,
+/// and a nested graph, which FX holds as an attribute, is called `subgraph_0`.
 
 namespace fxpass {
 
 namespace detail {
 
-/// How FX writes a value: inside a call, where nodes are `%x` and strings bare; as `str` does, for a default; as `repr`
-/// does, for what `return` and slices hold, where nodes are bare and strings quoted.
+/// How FX writes a value: inside a call, where nodes are `%x` and strings bare; as `str` does, for a default;
+/// as `repr` does, for what `return` and slices hold, where nodes are bare and strings quoted.
 enum class ValueForm : std::uint8_t { in_call, str, repr };
 
 [[nodiscard]] constexpr auto real_value(const Argument& a) -> double {
@@ -5467,7 +5518,8 @@ constexpr void append_value(Sink& sink, const Graph& graph, const Argument& a, V
       // An operator with its overload has two dots, a packet of overloads has one.
       const auto last = name.rfind('.');
       if (name.find('.') == last) return append_all(sink, "<OpOverloadPacket(op='", name, "')>");
-      return append_all(sink, "<OpOverload(op='", name.substr(0, last), "', overload='", name.substr(last + 1), "')>");
+      return append_all(sink, "<OpOverload(op='", name.substr(0, last), "', overload='",
+                        name.substr(last + 1), "')>");
     }
   }
 }
@@ -5504,7 +5556,8 @@ constexpr void append_node(Sink& sink, const Graph& graph, NodeId id, std::size_
   }
   append_to(sink, '%');
   graph.append_name(sink, n.name);
-  append_all(sink, " : [num_users=", user_count, "] = ", to_string(n.kind), "[target=", graph.target(id), ']');
+  append_all(sink, " : [num_users=", user_count, "] = ", to_string(n.kind), "[target=", graph.target(id),
+             ']');
   if (n.kind == NodeKind::placeholder) {
     if (n.arguments.empty()) return;
     append_to(sink, "(default=");
@@ -5530,7 +5583,8 @@ constexpr void append_to(Sink& sink, const Graph& graph) {
   }
 }
 
-/// The node's line in the printed graph, for messages. O(nodes + arguments): the number of its users is counted.
+/// The node's line in the printed graph, for messages. O(nodes + arguments): the number of its users is
+/// counted.
 [[nodiscard]] constexpr auto node_line(const Graph& graph, NodeId id) -> Text {
   Text line;
   detail::append_node(line, graph, id, Users(graph)[id].size());
@@ -5812,8 +5866,8 @@ constexpr auto verify(const Graph& graph) -> Status;
 
 namespace detail {
 
-/// Checks one graph. References are checked before they are followed, so that no graph, however broken, is read out of
-/// bounds; what hangs on a broken reference is not looked at.
+/// Checks one graph. References are checked before they are followed, so that no graph, however broken, is
+/// read out of bounds; what hangs on a broken reference is not looked at.
 class GraphVerifier {
  public:
   constexpr explicit GraphVerifier(const Graph& graph) : graph_(graph) {
@@ -5832,7 +5886,7 @@ class GraphVerifier {
   }
 
  private:
-  // Findings ---------------------------------------------------------------------------------------------------------
+  // Findings ------------------------------------------------------------------------------------------------
   template <class... Parts>
   constexpr void report(const Parts&... parts) {
     found_.add(Diagnostic::error(DiagnosticCode::invalid_graph, text_of(parts...)));
@@ -5846,7 +5900,7 @@ class GraphVerifier {
       report("node ", id.index, ": ", parts...);
   }
 
-  // Nodes ------------------------------------------------------------------------------------------------------------
+  // Nodes ---------------------------------------------------------------------------------------------------
   constexpr void check_placeholders_and_output() {
     const std::uint32_t count = graph_.node_count();
     if (count == 0) return report("the graph has no output node");
@@ -5876,7 +5930,8 @@ class GraphVerifier {
       report_at(id, "its operator is no record of the graph");
     else if (graph_.holds(n.target))
       check_operator(id);
-    if (n.replica_groups > graph_.partitions().size()) report_at(id, "its replica groups are no record of the graph");
+    if (n.replica_groups > graph_.partitions().size())
+      report_at(id, "its replica groups are no record of the graph");
     check_arguments(id);
     check_values(id);
   }
@@ -5886,7 +5941,8 @@ class GraphVerifier {
     const Text name = graph_.name(id);
     if (name.empty()) return report_at(id, "a node has no name");
     const std::uint64_t h = hash(name);
-    const std::uint32_t other = names_.find(h, [&](std::uint32_t i) { return graph_.name(NodeId{i}) == name; });
+    const std::uint32_t other =
+        names_.find(h, [&](std::uint32_t i) { return graph_.name(NodeId{i}) == name; });
     if (other == IdTable::absent)
       names_.insert(h, id.index);
     else
@@ -5907,13 +5963,15 @@ class GraphVerifier {
       report_at(id, "its operator is that of another target");
   }
 
-  // Arguments --------------------------------------------------------------------------------------------------------
+  // Arguments -----------------------------------------------------------------------------------------------
   constexpr void check_arguments(NodeId id) {
     const Node& n = graph_.node(id);
-    if (!graph_.holds_arguments(n.arguments)) return report_at(id, "its arguments are no records of the graph");
+    if (!graph_.holds_arguments(n.arguments))
+      return report_at(id, "its arguments are no records of the graph");
     if (n.kind == NodeKind::placeholder && n.arguments.count > 1)
       report_at(id, "a placeholder has at most one argument, its default");
-    if (n.kind == NodeKind::get_attr && n.arguments.count != 0) report_at(id, "a get_attr node has arguments");
+    if (n.kind == NodeKind::get_attr && n.arguments.count != 0)
+      report_at(id, "a get_attr node has arguments");
     if (n.kind == NodeKind::call_method && (n.arguments.empty() || graph_.arguments(id)[0].is_keyword()))
       report_at(id, "a method is called without an object");
     bool keywords_begun = false;
@@ -5946,7 +6004,8 @@ class GraphVerifier {
   /// Arguments, or members of a group, each of which has one owner: an edit renumbers the nodes in it once.
   constexpr void check_members(NodeId id, Range members) {
     for (std::uint32_t i = members.begin; i < members.end(); ++i) {
-      if (seen_arguments_[i] != 0) return report_at(id, "it shares arguments with another node, or with itself");
+      if (seen_arguments_[i] != 0)
+        return report_at(id, "it shares arguments with another node, or with itself");
       seen_arguments_[i] = 1;
     }
     for (const Argument& a : graph_.arguments_in(members)) check_argument(id, a);
@@ -5973,7 +6032,8 @@ class GraphVerifier {
         if (!graph_.holds(a.device())) report_at(id, "a device argument is no device of the graph");
         break;
       case ArgumentKind::subgraph:
-        if (a.subgraph() >= graph_.subgraphs().size()) report_at(id, "an argument is no subgraph of the graph");
+        if (a.subgraph() >= graph_.subgraphs().size())
+          report_at(id, "an argument is no subgraph of the graph");
         break;
       case ArgumentKind::list:
       case ArgumentKind::tuple:
@@ -5999,19 +6059,22 @@ class GraphVerifier {
       if (member.is_keyword()) report_at(id, "a member of an argument has a keyword");
     if (a.is(ArgumentKind::slice) && members.size() != 3) report_at(id, "a slice has start, stop and step");
     if (a.is(ArgumentKind::complex)) {
-      const auto is_number = [](const Argument& m) { return m.is(ArgumentKind::integer) || m.is(ArgumentKind::real); };
+      const auto is_number = [](const Argument& m) {
+        return m.is(ArgumentKind::integer) || m.is(ArgumentKind::real);
+      };
       if (members.size() != 2 || !is_number(members[0]) || !is_number(members[1]))
         report_at(id, "a complex number has a real and an imaginary part");
     }
     if (a.is(ArgumentKind::dict)) {
       if (members.size() % 2 != 0) report_at(id, "a dict has a value for each key");
       for (std::size_t k = 0; k < members.size(); k += 2)
-        if (members[k].is_node() || members[k].is_group()) report_at(id, "a key of a dict is a node or a container");
+        if (members[k].is_node() || members[k].is_group())
+          report_at(id, "a key of a dict is a node or a container");
     }
     check_members(id, a.children());
   }
 
-  // Metadata ---------------------------------------------------------------------------------------------------------
+  // Metadata ------------------------------------------------------------------------------------------------
   constexpr void check_values(NodeId id) {
     const Node& n = graph_.node(id);
     if (!graph_.holds_values(n.values)) return report_at(id, "its metadata is no record of the graph");
@@ -6045,7 +6108,8 @@ class GraphVerifier {
         !graph_.holds(n.target) || graph_.target(id) != "operator.getitem")
       return;
     const auto arguments = graph_.arguments(id);
-    if (!arguments[0].is_node() || arguments[0].node() >= id || !arguments[1].is(ArgumentKind::integer)) return;
+    if (!arguments[0].is_node() || arguments[0].node() >= id || !arguments[1].is(ArgumentKind::integer))
+      return;
     const Node& tuple = graph_.node(arguments[0].node());
     if (tuple.value_kind != ValueKind::tuple || !graph_.holds_values(tuple.values)) return;
     const std::int64_t count = tuple.values.count;
@@ -6055,7 +6119,8 @@ class GraphVerifier {
       return report_at(id, "member ", given, " of a tuple of ", count, " is read");
     const TensorMeta* const mine = graph_.tensor(id);
     const TensorMeta& member = graph_.values(arguments[0].node())[static_cast<std::size_t>(index)];
-    if (mine != nullptr && member.known && comparable(*mine) && comparable(member) && !same_shape(*mine, member))
+    if (mine != nullptr && member.known && comparable(*mine) && comparable(member) &&
+        !same_shape(*mine, member))
       report_at(id, "its dtype or sizes are not those of the tuple's member");
   }
 
@@ -6076,7 +6141,7 @@ class GraphVerifier {
     return true;
   }
 
-  // Inputs and outputs -----------------------------------------------------------------------------------------------
+  // Inputs and outputs --------------------------------------------------------------------------------------
   constexpr void check_inputs() {
     const auto inputs = graph_.inputs();
     std::uint32_t placeholders = 0;
@@ -6124,15 +6189,17 @@ class GraphVerifier {
     if (output.input >= graph_.inputs().size())
       return report_at(id, "output ", index, " is a mutation of an input which the graph has not");
     if (last_written_by_[output.input] != no_input)
-      report_at(id, "outputs ", last_written_by_[output.input], " and ", index, " are both the new value of input ",
-                output.input);
+      report_at(id, "outputs ", last_written_by_[output.input], " and ", index,
+                " are both the new value of input ", output.input);
     last_written_by_[output.input] = index;
-    if (!value.is_node()) return report_at(id, "output ", index, " is the new value of an input, but no node");
+    if (!value.is_node())
+      return report_at(id, "output ", index, " is the new value of an input, but no node");
     const InputSpec& input = graph_.inputs()[output.input];
-    const bool kinds_agree = output.kind == OutputKind::parameter_mutation ? input.kind == InputKind::parameter
-                             : output.kind == OutputKind::user_input_mutation
-                                 ? input.kind == InputKind::user_input
-                                 : input.kind == InputKind::buffer || input.kind == InputKind::tensor_constant;
+    const bool kinds_agree =
+        output.kind == OutputKind::parameter_mutation ? input.kind == InputKind::parameter
+        : output.kind == OutputKind::user_input_mutation
+            ? input.kind == InputKind::user_input
+            : input.kind == InputKind::buffer || input.kind == InputKind::tensor_constant;
     if (!kinds_agree)
       report_at(id, "output ", index, " is a ", to_string(output.kind), " of a ", to_string(input.kind));
     if (!readable_tensor(value.node()) || !readable_tensor(input.node)) return;
@@ -6146,7 +6213,7 @@ class GraphVerifier {
     return meta != nullptr && comparable(*meta);
   }
 
-  // Partitions and subgraphs -----------------------------------------------------------------------------------------
+  // Partitions and subgraphs --------------------------------------------------------------------------------
   constexpr void check_partitions() {
     const auto partitions = graph_.partitions();
     for (std::uint32_t i = 0; i < partitions.size(); ++i) {
@@ -6200,9 +6267,11 @@ class GraphVerifier {
 
 }  // namespace detail
 
-/// Whether `graph` keeps every invariant of `Graph`; else all violations, each with its node. Safe for any graph, however
-/// broken. O(nodes + arguments + metadata + names).
-[[nodiscard]] constexpr auto verify(const Graph& graph) -> Status { return detail::GraphVerifier(graph).run(); }
+/// Whether `graph` keeps every invariant of `Graph`; else all violations, each with its node. Safe for any
+/// graph, however broken. O(nodes + arguments + metadata + names).
+[[nodiscard]] constexpr auto verify(const Graph& graph) -> Status {
+  return detail::GraphVerifier(graph).run();
+}
 
 }  // namespace fxpass
 
@@ -6311,7 +6380,7 @@ struct Choose {
 ///
 ///     struct OutOfPlace {
 ///       static constexpr std::string_view name = "out_of_place";
-///       using provider = InPlaceToOutOfPlacePass;                       // the pass that errors propose; may be incomplete
+///       using provider = InPlaceToOutOfPlacePass;                       // what errors propose; may be incomplete
 ///       static constexpr auto check(const Graph& graph) -> Status;      // where a graph can show it
 ///       using artifact = T;                                             // where a value comes with it: an analysis
 ///     };
@@ -6379,8 +6448,7 @@ using fact_set = typename detail::FactSet<facts<F...>>::type;
 ///     using needs = facts<AliasesAnalysed>;               // must be true before
 ///     using forbids = facts<OutOfPlace>;                  // must not be true before
 ///     using establishes = facts<OutOfPlace>;              // is true behind
-///     using keeps = everything_but<AliasesAnalysed>;      // what else stays true: everything, nothing, everything_but<...>,
-///                                                         // or facts<...>
+///     using keeps = everything_but<AliasesAnalysed>;      // what else stays true: this, everything, nothing, facts<...>
 ///
 /// A pass that says nothing of `keeps` keeps nothing on trust: facts with a checker are checked again behind it, the
 /// others are lost. A list in Boost.Hana's spelling, `decltype(hana::tuple_t<A, B>)`, stands for `facts<A, B>`.
@@ -6397,9 +6465,14 @@ namespace detail {
 /// What a pass that declares no `keeps` gets.
 struct undeclared {};
 
+/// Stands for a list that is none, until a verdict says so.
+struct malformed;
+
 /// `facts<A, B>`, or a list of types that hold A and B as `::type`, which is how Hana passes types as values.
 template <class List>
-struct AsFacts;
+struct AsFacts {
+  using type = malformed;
+};
 template <class... F>
 struct AsFacts<facts<F...>> {
   using type = facts<F...>;
@@ -6465,6 +6538,25 @@ template <class P>
 struct KeepsOf<P> {
   using type = typename AsKeeps<typename P::keeps>::type;
 };
+
+}  // namespace detail
+
+namespace detail {
+
+template <class List>
+inline constexpr bool lists_facts = false;
+template <class... F>
+inline constexpr bool lists_facts<facts<F...>> = (Fact<F> && ...);
+template <class... F>
+inline constexpr bool lists_facts<everything_but<F...>> = (Fact<F> && ...);
+template <>
+inline constexpr bool lists_facts<everything> = true;
+template <>
+inline constexpr bool lists_facts<undeclared> = true;
+
+template <class P>
+concept HasContract = lists_facts<typename NeedsOf<P>::type> && lists_facts<typename ForbidsOf<P>::type> &&
+                      lists_facts<typename EstablishesOf<P>::type> && lists_facts<typename KeepsOf<P>::type>;
 
 }  // namespace detail
 
@@ -6575,8 +6667,8 @@ inline constexpr Contract contract_of{P::name,
 // ---- fxpass/pass/verdict.hpp
 
 /// @file
-/// What the compiler says when passes are put together wrongly. A verdict is a type that reads as a sentence: which pass,
-/// which fact, for what reason, and how to mend it. It is the one thing that an error prints:
+/// What the compiler says when passes are put together wrongly. A verdict is a type that reads as a sentence: which
+/// pass, which fact, for what reason, and how to mend it. It is the one thing that an error prints:
 ///
 ///     wrong_pass_order<pass<InPlaceToOutOfPlacePass>, needs<AliasesAnalysed>,
 ///                      is_established_later_by<AliasingOutputRewritePass>,
@@ -6591,7 +6683,7 @@ namespace fxpass {
 
 namespace verdict {
 
-// The words: declared to be printed, never defined. --------------------------------------------------------------------
+// The words: declared to be printed, never defined. ------------------------------------------------------------------
 template <class P>
 struct pass;
 template <class F>
@@ -6611,6 +6703,10 @@ struct is_true_of_the_module;
 template <class P>
 struct has_the_name_of;
 struct has_no_static_name;
+struct needs_must_be_a_list_of_facts;
+struct forbids_must_be_a_list_of_facts;
+struct establishes_must_be_a_list_of_facts;
+struct keeps_must_be_everything_or_nothing_or_everything_but_or_a_list_of_facts;
 struct must_be_copyable;
 struct run_must_return_an_expected_graph_or_a_status;
 struct run_must_be_const;
@@ -6630,7 +6726,6 @@ template <class P>
 struct leave_out;
 template <class P>
 struct wrap_in_named;
-/// Let a pass say that it keeps the fact, if it does.
 template <class F>
 struct declare_keeps;
 template <class F>
@@ -6640,7 +6735,7 @@ struct in;
 template <class F>
 struct establish;
 
-// The verdicts. --------------------------------------------------------------------------------------------------------
+// The verdicts. ------------------------------------------------------------------------------------------------------
 struct in_order {
   static constexpr bool ok = true;
 };
@@ -6736,6 +6831,10 @@ struct Rejected {
   constexpr auto and_then(const T&...) const -> Rejected { return {}; }
   template <class... T>
   constexpr auto transform(const T&...) const -> Rejected { return {}; }
+  template <class T>
+  constexpr operator Expected<T>() const {  // NOLINT(google-explicit-constructor): it takes the place of one
+    return Diagnostics();
+  }
   constexpr auto has_value() const -> bool { return false; }
   constexpr explicit operator bool() const { return false; }
   constexpr auto operator*() const -> Rejected { return {}; }
@@ -6961,8 +7060,8 @@ class Context {
 ///   * `begin` reads inputs, options and needed artifacts' addresses; the nodes are looked at in `visit`.
 ///   * `visit` looks at, and changes, the node it is called for. What it wants to know of earlier nodes' arguments it
 ///     keeps in its state; later nodes it leaves alone, and so it does with what artifacts may tell of them.
-///   * It inserts before the node it is called for. `editor().replace_uses(of, by)` holds for the nodes behind that node;
-///     the pass itself sees their operands as they were, and asks `replacement` where it inserts users of its own.
+///   * It inserts before the node it is called for. `editor().replace_uses(of, by)` holds for the nodes behind it; the
+///     pass itself sees their operands as they were, and asks `replacement` where it inserts users of its own.
 ///   * `finish` leaves the nodes alone, and knows that ids of the sweep are no longer those of the graph.
 
 namespace fxpass {
@@ -6982,8 +7081,8 @@ class Sweep {
   [[nodiscard]] constexpr auto node() const -> const Node& { return graph_->node(id_); }
   [[nodiscard]] constexpr auto op() const -> const Operator& { return graph_->op(id_); }
 
-  /// The editor of the traversal. Ids of nodes stay what they are until all nodes have been visited. O(operators) at the
-  /// first call of a traversal.
+  /// The editor of the traversal. Ids of nodes stay what they are until all nodes have been visited. O(operators) at
+  /// the first call of a traversal.
   [[nodiscard]] constexpr auto editor() -> Editor& {
     if (!editor_) {
       editor_.emplace(*graph_);
@@ -7252,6 +7351,7 @@ inline constexpr std::string_view functional_kernel_operator = "higher_order.nki
 
 /// Whether node `id` calls a kernel, in either form.
 [[nodiscard]] constexpr auto is_kernel_call(const Graph& graph, const Operator& op) -> bool {
+  if (op.row < ops::aten_rows || op.row == ops::no_row) return false;  // what most nodes are
   const std::string_view base = graph.schema(op).base();
   return base == kernel_operator || base == functional_kernel_operator;
 }
@@ -7600,7 +7700,7 @@ concept ArtifactPass = requires(const P& pass, Graph& graph, artifacts_for<P>& a
 /// Laws: of a graph of which `needs` are true and `forbids` are not, it makes one of which `establishes` are true, and
 /// those it `keeps` if they were; or it fails with a diagnostic. The same graph and options give the same result.
 template <class P>
-concept FXPass = detail::Named<P> && std::copy_constructible<P> &&
+concept FXPass = detail::Named<P> && detail::HasContract<P> && std::copy_constructible<P> &&
                  (detail::RebuildingPass<P> || detail::EditingPass<P> || detail::ArtifactPass<P> || ForwardPass<P>);
 
 /// Pass `P` under another name.
@@ -7610,7 +7710,7 @@ struct NamedPass : P {
   using named_pass = P;
 };
 
-/// `pass` under another name, so that it can be in a pipeline twice: `named<"aliasing_again">(AliasingOutputRewritePass())`.
+/// `pass` under another name, so that it can be in a pipeline twice: `named<"device_again">(DeviceRewriterPass())`.
 template <TextConstant Name, FXPass P>
 [[nodiscard]] constexpr auto named(P pass) -> NamedPass<Name, P> {
   return {std::move(pass)};
@@ -7628,6 +7728,14 @@ template <class P>
     return told_before();
   } else if constexpr (!Named<P>) {
     return not_a_pass<P, has_no_static_name>();
+  } else if constexpr (!lists_facts<needs_of<P>>) {
+    return not_a_pass<P, needs_must_be_a_list_of_facts>();
+  } else if constexpr (!lists_facts<forbids_of<P>>) {
+    return not_a_pass<P, forbids_must_be_a_list_of_facts>();
+  } else if constexpr (!lists_facts<establishes_of<P>>) {
+    return not_a_pass<P, establishes_must_be_a_list_of_facts>();
+  } else if constexpr (!lists_facts<typename KeepsOf<P>::type>) {
+    return not_a_pass<P, keeps_must_be_everything_or_nothing_or_everything_but_or_a_list_of_facts>();
   } else if constexpr (!std::copy_constructible<P>) {
     return not_a_pass<P, must_be_copyable>();
   } else if constexpr (requires(const P& pass, Context& context) { pass.run(std::declval<Graph>(), context); } ||
@@ -7656,9 +7764,6 @@ template <class P>
     return not_a_pass<P, finish_must_take_the_state_a_graph_and_a_context_and_return_a_status>();
   }
 }
-template <class P>
-using pass_verdict = decltype(judge_pass<P>());
-
 }  // namespace detail
 
 }  // namespace fxpass
@@ -7666,8 +7771,8 @@ using pass_verdict = decltype(judge_pass<P>());
 // ---- fxpass/pass/order.hpp
 
 /// @file
-/// Whether passes may run in a given order. The walk over the contracts computes with values, once for a pipeline; types
-/// are made for the verdict alone.
+/// Whether passes may run in a given order. The walk over the contracts computes with values, once for a pipeline;
+/// types are made for the verdict alone.
 
 namespace fxpass {
 
@@ -8043,6 +8148,15 @@ struct RunPlan {
            Contract::lists(list(facts_before[i]), fact) && !Contract::lists(contract.establishes, fact);
   }
 
+  /// Whether pass `i` would fill in an artifact that a pass from `first` on uses: not in one traversal with it.
+  [[nodiscard]] static constexpr auto overwrites_since(std::size_t first, std::size_t i) -> bool {
+    for (const FactInfo& fact : contracts_of<P...>[i]->establishes)
+      for (std::size_t k = first; k < i && fact.has_artifact; ++k)
+        if (Contract::lists(contracts_of<P...>[k]->needs, fact) ||
+            Contract::lists(contracts_of<P...>[k]->establishes, fact))
+          return true;
+    return false;
+  }
   /// Passes [first[g], first[g + 1]) run in one traversal: neighbours that are forward passes, with no checks between.
   struct Groups {
     std::array<std::size_t, pass_count + 1> first{};
@@ -8051,9 +8165,9 @@ struct RunPlan {
   static constexpr Groups groups = [] {
     const std::array<bool, pass_count> forward{ForwardPass<P>...};
     Groups result;
-    bool joins = false;
+    bool joins = false;  // whether a forward pass could join those before
     for (std::size_t i = 0; i < pass_count; ++i) {
-      if (!joins || !forward[i]) result.first[result.count++] = i;
+      if (!joins || !forward[i] || overwrites_since(result.first[result.count - 1], i)) result.first[result.count++] = i;
       joins = forward[i];
       for (const FactInfo& fact : fact_infos<Universe>) joins = joins && !is_rechecked(i, fact);
     }
@@ -8346,7 +8460,7 @@ struct VerdictOnList<types<P...>> {
   using type = order_verdict<P...>;
 };
 
-/// The verdict on a pipeline of `P` in which `Removed` passes from `Offset` behind `Q` on are replaced by those in `New`.
+/// The verdict on a pipeline of `P` in which `Removed` passes, from `Offset` behind `Q` on, are replaced by those in `New`.
 template <class Q, std::size_t Offset, std::size_t Removed, class New, class... P>
 [[nodiscard]] consteval auto judge_splice() {
   constexpr std::size_t position = position_of<Q, P...>();
@@ -8396,7 +8510,7 @@ concept Composable = is_pipeline<A> || is_pipeline<B> || FXPass<A> || FXPass<B> 
 
 }  // namespace detail
 
-/// Passes in order. Regular if they are; made by `pipeline(...)`, by `|`, and by the members that return a pipeline.
+/// Passes in order. A value, copied with them; made by `pipeline(...)`, by `|`, and by the members that return a pipeline.
 /// Pipelines in a pipeline stand for their passes.
 template <class... P>
 class Pipeline {
@@ -8466,7 +8580,8 @@ class Pipeline {
 
   /// What a run on an `M` gives: `Expected<Module<...>>` with the facts that are then true.
   template <AnyModule M>
-  using Result = typename detail::ResultOfRun<meeting_verdict<typename M::facts, P...>::ok, typename M::facts, P...>::type;
+  using Result =
+      typename detail::ResultOfRun<meeting_verdict<typename M::facts, P...>::ok, typename M::facts, P...>::type;
 
   /// Runs the passes: a module with the facts that are then true, or the errors of the first pass that failed, which
   /// name it. Neighbouring forward passes share a traversal.
@@ -8849,6 +8964,19 @@ struct Geometry {
   return false;
 }
 
+/// Whether two tensors are the same elements in the same order: equal but for dimensions of size 1.
+[[nodiscard]] constexpr auto same_places(const Geometry& a, const Geometry& b) -> bool {
+  std::uint32_t j = 0;
+  for (std::uint32_t i = 0; i < a.rank(); ++i) {
+    if (a.sizes[i] == 1) continue;
+    while (j < b.rank() && b.sizes[j] == 1) ++j;
+    if (j == b.rank() || a.sizes[i] != b.sizes[j] || a.strides[i] != b.strides[j]) return false;
+    ++j;
+  }
+  while (j < b.rank() && b.sizes[j] == 1) ++j;
+  return j == b.rank() && a.offset == b.offset;
+}
+
 /// Whether PyTorch refuses to write `target` while it reads `source` of the same storage: the two overlap, but are not
 /// the same elements in the same order. Where that is too hard to tell PyTorch reads before it writes, so this says no.
 [[nodiscard]] constexpr auto partially_overlap(const Geometry& target, const Geometry& source) -> bool {
@@ -8856,13 +8984,7 @@ struct Geometry {
   if (!is_non_overlapping_and_dense(target) || !is_non_overlapping_and_dense(source)) return false;
   const std::int64_t target_end = target.offset + target.element_count();
   const std::int64_t source_end = source.offset + source.element_count();
-  if (target.offset == source.offset && target_end == source_end) {
-    if (target.rank() != source.rank()) return true;
-    // PyTorch compares strides of dimensions of size 1 too; they say nothing of where elements lie.
-    for (std::uint32_t i = 0; i < target.rank(); ++i)
-      if (target.sizes[i] > 1 && target.strides[i] != source.strides[i]) return true;
-    return false;
-  }
+  if (target.offset == source.offset && target_end == source_end) return !same_places(target, source);
   return target.offset < source_end && source.offset < target_end;
 }
 
@@ -9034,6 +9156,9 @@ struct Storage {
   bool written = false;
   /// Inputs of the graph share it at different places: a write cannot be told apart from a read.
   bool undecidable = false;
+  /// An operator of unknown schema made it: for all that is known, it is a view of that operator's operands.
+  bool of_unknown_origin = false;
+  Range possible_bases;  ///< then the storages of those operands, in the analysis' pool of numbers
 };
 
 /// A write by a node into a view.
@@ -9081,12 +9206,12 @@ class AliasAnalysis {
   }
   /// A storage of its own for node `id`, with the geometry its metadata states.
   constexpr auto add_storage(const Graph& graph, NodeId id) -> std::uint32_t {
-    const std::uint32_t storage = storages_.push_back({id, views_.size(), false, false});
+    const std::uint32_t storage = storages_.push_back({.base = id, .root = views_.size(), .possible_bases = {}});
     View base;
     base.storage = storage;
     if (const TensorMeta* meta = graph.tensor(id)) {
       base.dtype = meta->dtype;
-      if (const auto g = geometry_of(graph, *meta)) set_geometry(base, *g);
+      set_geometry(base, graph, *meta);
     }
     return views_.push_back(base);
   }
@@ -9103,6 +9228,15 @@ class AliasAnalysis {
   constexpr void add_write(Write write) {
     writes_.push_back(write);
     storages_[views_[write.view].storage].written = true;
+  }
+  /// Says that the storage of `id`, a call of an unknown operator, may be that of any of `bases`.
+  constexpr void mark_unknown_origin(NodeId id, std::span<const std::int64_t> bases) {
+    Storage& s = storages_[views_[of_node_[id.index]].storage];
+    s.of_unknown_origin = true;
+    s.possible_bases = numbers_.append(bases);
+  }
+  [[nodiscard]] constexpr auto possible_bases(std::uint32_t storage) const -> std::span<const std::int64_t> {
+    return numbers_.view(storages_[storage].possible_bases);
   }
   constexpr void mark_undecidable(std::uint32_t storage) { storages_[storage].undecidable = true; }
   constexpr auto add_numbers(std::span<const std::int64_t> numbers) -> Range { return numbers_.append(numbers); }
@@ -9123,6 +9257,20 @@ class AliasAnalysis {
     v.dims = numbers_.append(g.sizes.view()).begin;
     numbers_.append(g.strides.view());
     v.offset = g.offset;
+  }
+  /// As the metadata states it, unless a number in it is symbolic. Each fresh tensor comes here: no `Geometry` on the way.
+  constexpr void set_geometry(View& v, const Graph& graph, const TensorMeta& meta) {
+    if (meta.storage_offset.is_symbolic()) return;
+    for (const SymInt n : graph.sizes(meta))
+      if (n.is_symbolic()) return;
+    for (const SymInt n : graph.strides(meta))
+      if (n.is_symbolic()) return;
+    v.has_geometry = true;
+    v.rank = meta.rank;
+    v.dims = numbers_.size();
+    for (const SymInt n : graph.sizes(meta)) numbers_.push_back(n.value());
+    for (const SymInt n : graph.strides(meta)) numbers_.push_back(n.value());
+    v.offset = meta.storage_offset.value();
   }
 
   Pool<std::uint32_t> of_node_;
@@ -9784,6 +9932,17 @@ class AliasAnalyser {
     return view;
   }
 
+  /// The result of an operator without schema may share storage with any of its operands.
+  constexpr void add_unknown(const Graph& graph, NodeId id) {
+    Pool<std::int64_t> bases;
+    graph.for_each_operand(id, [&](NodeId operand) {
+      if (const std::uint32_t view = analysis_->view_of(operand); view != no_view)
+        bases.push_back(analysis_->view(view).storage);
+    });
+    add_fresh(graph, id);
+    analysis_->mark_unknown_origin(id, bases.view());
+  }
+
   /// Inputs with one storage number share one storage: the same view where they are the same tensor, and undecidable
   /// where they are different windows of it.
   constexpr auto visit_placeholder(const Graph& graph, NodeId id) -> Status {
@@ -9793,19 +9952,20 @@ class AliasAnalyser {
       add_fresh(graph, id);
       return {};
     }
-    for (const Shared& s : shared_) {
-      if (s.number != number) continue;
-      const std::uint32_t first = analysis_->view_of(s.first);
-      if (same_window(graph, s.first, id)) {
-        analysis_->set_view(id, first);
-        return {};
-      }
-      analysis_->mark_undecidable(analysis_->view(first).storage);
-      analysis_->mark_undecidable(analysis_->view(add_fresh(graph, id)).storage);
+    const std::uint64_t hash = number * 0x9e3779b97f4a7c15ULL;
+    const std::uint32_t known = shared_table_.find(hash, [&](std::uint32_t i) { return shared_[i].number == number; });
+    if (known == detail::IdTable::absent) {
+      shared_table_.insert(hash, shared_.push_back({number, id}));
+      add_fresh(graph, id);
       return {};
     }
-    shared_.push_back({number, id});
-    add_fresh(graph, id);
+    const std::uint32_t first = analysis_->view_of(shared_[known].first);
+    if (same_window(graph, shared_[known].first, id)) {
+      analysis_->set_view(id, first);
+      return {};
+    }
+    analysis_->mark_undecidable(analysis_->view(first).storage);
+    analysis_->mark_undecidable(analysis_->view(add_fresh(graph, id)).storage);
     return {};
   }
   [[nodiscard]] static constexpr auto same_window(const Graph& graph, NodeId a, NodeId b) -> bool {
@@ -9834,6 +9994,10 @@ class AliasAnalyser {
     if (graph.node(id).value_kind == ValueKind::sym_int || graph.node(id).value_kind == ValueKind::scalar) return {};
     if (op.view == ops::ViewRule::getitem && is_member_access(graph, id)) {
       visit_member(graph, id);
+      return {};
+    }
+    if (op.row == ops::no_row && op.schema == TextId{}) {
+      add_unknown(graph, id);
       return {};
     }
     const ViewRules rules(graph, *analysis_);
@@ -9981,6 +10145,10 @@ class AliasAnalyser {
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                       text_of("writes into input '", base, "', which shares its storage with another input at another "
                               "place; what the other input holds afterwards is not decidable"));
+    if (storage.of_unknown_origin)
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of("writes into '", base, "', the result of ", graph.target(storage.base),
+                              ", an operator without schema: it may be a view of its operands"));
     if (graph.node(storage.base).kind == NodeKind::get_attr)
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                       text_of("writes into attribute '", graph.target(storage.base),
@@ -10043,6 +10211,7 @@ class AliasAnalyser {
   const KernelRegistry* kernels_;
   UnknownKernels unknown_kernels_;
   Pool<Shared> shared_;
+  detail::IdTable shared_table_;
   Pool<Member> members_;
   detail::IdTable member_table_;
 };
@@ -10069,6 +10238,14 @@ namespace detail {
   if (!op.writes) return false;
   if (op.write_rule != ops::WriteRule::batch_norm) return true;
   return Call(graph, id).boolean("training").value_or(true);
+}
+/// For each input whether an output is its new value. O(inputs + outputs).
+[[nodiscard]] constexpr auto surfaced_inputs(const Graph& graph) -> Pool<std::uint8_t> {
+  Pool<std::uint8_t> surfaced;
+  surfaced.resize(static_cast<std::uint32_t>(graph.inputs().size()), 0);
+  for (const OutputSpec& spec : graph.outputs())
+    if (is_mutation(spec.kind) && spec.input < surfaced.size()) surfaced[spec.input] = 1;
+  return surfaced;
 }
 }  // namespace detail
 
@@ -10111,13 +10288,12 @@ struct MutationsSurfaced {
     AliasAnalyser analyser(analysis, nullptr, UnknownKernels::take_for_pure);
     for (std::uint32_t i = 0; i < graph.node_count(); ++i)
       if (Status visited = analyser.visit(graph, NodeId{i}); !visited) return visited;
-    for (std::uint32_t i = 0; i < graph.inputs().size(); ++i) {
+    const Pool<std::uint8_t> surfaced = detail::surfaced_inputs(graph);
+    for (std::uint32_t i = 0; i < surfaced.size(); ++i) {
       const NodeId input = graph.inputs()[i].node;
       const std::uint32_t view = analysis.view_of(input);
       if (view == no_view || !analysis.storage_of(view).written) continue;
-      bool surfaced = false;
-      for (const OutputSpec& spec : graph.outputs()) surfaced = surfaced || (is_mutation(spec.kind) && spec.input == i);
-      if (!surfaced)
+      if (surfaced[i] == 0)
         return error_at(graph, input, DiagnosticCode::fact_violated, "is written, but no output is its new value");
     }
     return {};
@@ -10214,14 +10390,14 @@ struct AliasingOutputRewritePass {
   static constexpr auto append_written_inputs(const AliasAnalysis& analysis, Graph& graph, NodeId output) -> Status {
     Pool<Argument> values;
     values.append(graph.arguments(output));
-    for (std::uint32_t i = 0; i < graph.inputs().size(); ++i) {
+    const Pool<std::uint8_t> surfaced = detail::surfaced_inputs(graph);
+    for (std::uint32_t i = 0; i < surfaced.size(); ++i) {
       const InputSpec input = graph.inputs()[i];
       const std::uint32_t view = analysis.view_of(input.node);
       if (view == no_view || !analysis.storage_of(view).written) continue;
-      for (const OutputSpec& spec : graph.outputs())
-        if (is_mutation(spec.kind) && spec.input == i)
-          return error_at(graph, input.node, DiagnosticCode::unsupported_mutation,
-                          "is written in place and also has its new value among the outputs already");
+      if (surfaced[i] != 0)
+        return error_at(graph, input.node, DiagnosticCode::unsupported_mutation,
+                        "is written in place and also has its new value among the outputs already");
       values.push_back(input.node);
       OutputSpec spec;
       spec.kind = input.kind == InputKind::buffer      ? OutputKind::buffer_mutation
@@ -10417,7 +10593,9 @@ class ResultType {
   /// The common dtype; none where PyTorch refuses the mix, or nothing was added.
   [[nodiscard]] constexpr auto get() const -> std::optional<DType> {
     if (!valid_) return std::nullopt;
-    return combine(dimensioned_, combine(zero_dim_, number_));
+    const std::optional<DType> lower = combine(zero_dim_, number_);
+    if (!lower && (zero_dim_ || number_)) return std::nullopt;
+    return combine(dimensioned_, lower);
   }
 
  private:
@@ -10434,8 +10612,10 @@ class ResultType {
     if (!higher) return lower;
     if (!lower) return higher;
     if (category(*lower) <= category(*higher)) return higher;
-    // A complex number makes a real tensor complex without widening it.
+    // A complex number makes a real tensor complex without widening it; there are no complex 8-bit floats.
+    if (fxpass::detail::is_float8(*higher)) return std::nullopt;
     if (is_floating(*higher)) return fxpass::detail::complex_of(*higher);
+    if (is_integral(*higher) && is_complex(*lower)) return lower;
     return promote_types(*higher, *lower);
   }
 
@@ -10489,7 +10669,9 @@ class Functionaliser {
     const std::uint32_t view = analysis_->view_of(id);
     if (view == no_view) return;
     grow();
-    const std::uint32_t version = storages_[storage_of(view)].version;
+    const std::uint32_t storage = storage_of(view);
+    if (analysis_->storage(storage).base == id) storages_[storage].bases_version = version_of_bases(storage);
+    const std::uint32_t version = storages_[storage].version;
     Value& value = values_[view];
     if (value.node == no_node || value.version != version) value = {version, id};
   }
@@ -10511,13 +10693,16 @@ class Functionaliser {
     grow();
     return storages_[storage_of(view)].version == 0 || is_current(view);
   }
-  /// The node that an operand `id` has to be read from at `position`. O(1) if nothing was written to its storage since
+  /// The node that an operand `id` has to be read from at `position`. `no_node` also where `id` may be a view of something
+  /// that was written since. O(1) if nothing was written to its storage since
   /// it was read last, else O(depth of its view) new nodes. `no_node` for a view that cannot be replayed.
   constexpr auto read(NodeId id, NodeId position) -> NodeId {
     const std::uint32_t view = analysis_->view_of(id);
     if (view == no_view) return substituted(id);
     grow();
-    if (storages_[storage_of(view)].version == 0) return substituted(id);
+    const std::uint32_t storage = storage_of(view);
+    if (storages_[storage].bases_version != version_of_bases(storage)) return no_node;
+    if (storages_[storage].version == 0) return substituted(id);
     return value_of(view, position);
   }
 
@@ -10559,11 +10744,11 @@ class Functionaliser {
     TensorMeta meta;
     meta.dtype = dtype;
     if (const TensorMeta* base = graph.tensor(analysis_->storage_of(view).base)) meta.device = base->device;
-    Pool<SymInt> dims;
-    for (const std::int64_t size : sizes) dims.push_back(size);
-    Pool<SymInt> strides;
-    for (const std::int64_t stride : contiguous_strides(sizes)) strides.push_back(stride);
-    const ValueSpec value{ValueKind::tensor, graph.add_meta(meta, dims.view(), strides.view())};
+    sizes_.clear();
+    for (const std::int64_t size : sizes) sizes_.push_back(size);
+    strides_.clear();
+    for (const std::int64_t stride : contiguous_strides(sizes)) strides_.push_back(stride);
+    const ValueSpec value{ValueKind::tensor, graph.add_meta(meta, sizes_.view(), strides_.view())};
     return editor_->insert_before(position, target, arguments, value, name);
   }
   constexpr auto emit(NodeId position, std::string_view target, std::initializer_list<Argument> arguments, DType dtype,
@@ -10573,7 +10758,9 @@ class Functionaliser {
   }
   /// `x_modified` for what is written into x.
   [[nodiscard]] constexpr auto modified_name(std::uint32_t view) const -> Text {
-    return text_of(editor_->graph().name(analysis_->storage_of(view).base), "_modified");
+    Text name;
+    editor_->graph().append_name(name, editor_->graph().node(analysis_->storage_of(view).base).name);
+    return name.append("_modified");
   }
   /// A list of integers as an argument of this graph.
   constexpr auto list(std::span<const std::int64_t> numbers) -> Argument {
@@ -10591,6 +10778,7 @@ class Functionaliser {
     std::uint32_t version = 0;
     std::uint32_t base_version = 0;   ///< of which the base's node holds the value
     std::uint32_t patched = no_view;  ///< the view through which the base has been written since
+    std::uint32_t bases_version = 0;  ///< of what it may be a view of, when it was made
   };
 
   /// Views and storages appear while the graph is swept.
@@ -10600,6 +10788,14 @@ class Functionaliser {
   }
   [[nodiscard]] constexpr auto storage_of(std::uint32_t view) const -> std::uint32_t {
     return analysis_->view(view).storage;
+  }
+  /// A number that grows with each write into what `storage` may be a view of; 0 for nearly all.
+  [[nodiscard]] constexpr auto version_of_bases(std::uint32_t storage) const -> std::uint32_t {
+    std::uint32_t sum = 0;
+    if (analysis_->storage(storage).of_unknown_origin)
+      for (const std::int64_t base : analysis_->possible_bases(storage))
+        sum += storages_[static_cast<std::uint32_t>(base)].version;
+    return sum;
   }
   [[nodiscard]] constexpr auto substituted(NodeId id) const -> NodeId {
     return id.index < substitutes_.size() && substitutes_[id.index] != no_node ? substitutes_[id.index] : id;
@@ -10728,6 +10924,8 @@ class Functionaliser {
   Pool<Value> values_;
   Pool<State> storages_;
   Pool<NodeId> substitutes_;
+  Pool<SymInt> sizes_;    ///< of the node that is emitted; kept for their memory
+  Pool<SymInt> strides_;
   bool changes_operands_ = false;
 };
 
@@ -10769,7 +10967,7 @@ class OutOfPlaceRewriter {
     const std::uint32_t first = next_write_;
     while (next_write_ < analysis_->writes().size() && analysis_->writes()[next_write_].node == id) ++next_write_;
     const auto writes = analysis_->writes().subspan(first, next_write_ - first);
-    if (!writes.empty() || rule == ops::WriteRule::nothing || rule == ops::WriteRule::kernel) values_.attach(sweep.editor());
+    if (!writes.empty() || rule == ops::WriteRule::kernel) values_.attach(sweep.editor());
     switch (rule) {
       case ops::WriteRule::nothing: return drop(sweep);
       case ops::WriteRule::kernel: return rewrite_kernel(sweep, writes);
@@ -10875,6 +11073,7 @@ class OutOfPlaceRewriter {
 
   /// `requires_grad_`, `detach_`, a write into no elements: the node is its operand.
   constexpr auto drop(Sweep& sweep) -> Status {
+    values_.attach(sweep.editor());
     const auto value = read(sweep, sweep.graph().arguments(sweep.id())[0].node());
     if (!value) return value.error();
     values_.substitute(sweep.id(), *value);
@@ -11059,12 +11258,24 @@ class OutOfPlaceRewriter {
       }
       const bool must_match = rule == ops::WriteRule::same_dtype &&
                               (parameter.name == "values" || parameter.name == "source" || parameter.name == "src");
-      if (must_match && meta->dtype != dtype(view))
+      // PyTorch takes index_put_ of one element by a mask for masked_fill_, which casts.
+      const bool fills = parameter.name == "values" && g->element_count() == 1 && is_put_by_mask(Call(sweep.graph(), sweep.id()));
+      if (must_match && !fills && meta->dtype != dtype(view))
         return error_at(sweep.graph(), sweep.id(), DiagnosticCode::eager_would_raise,
                         text_of("'", sweep.graph().name(operand), "' is ", dtype_info(meta->dtype).torch_name,
                                 ", its target ", dtype_info(dtype(view)).torch_name, "; PyTorch wants one dtype here"));
     }
     return {};
+  }
+  [[nodiscard]] static constexpr auto is_put_by_mask(const Call& call) -> bool {
+    const auto indices = call.list("indices");
+    if (!indices || call.boolean("accumulate").value_or(true)) return false;
+    for (const Argument& index : *indices) {
+      if (index.is_none()) continue;
+      const TensorMeta* meta = index.is_node() ? call.graph().tensor(index.node()) : nullptr;
+      if (meta == nullptr || meta->dtype != DType::boolean) return false;
+    }
+    return true;
   }
   constexpr auto result_dtype(Sweep& sweep, ops::WriteRule rule, std::uint32_t view) const -> Expected<DType> {
     if (rule == ops::WriteRule::same_dtype) return dtype(view);
@@ -15070,6 +15281,21 @@ class LoweringContext {
     return x.valid() ? builder_.convert(x, result_shape(call).dtype) : x;
   }
 
+  /// The values of a tuple, each in the dtype and shape that the node's member has. Those that the node does not have
+  /// are left out; an invalid one stands for a result that nobody may read.
+  constexpr auto members(const Call& call, std::initializer_list<hlo::Value> values) -> Pool<hlo::Value> {
+    Pool<hlo::Value> list;
+    const auto metas = graph_.values(call.id());
+    for (const hlo::Value value : values) {
+      if (list.size() == metas.size()) break;
+      const TensorMeta& meta = metas[list.size()];
+      const bool is_known = meta.known && value.valid();
+      const hlo::Shape shape = is_known ? shape_of(meta) : hlo::Shape{};
+      list.push_back(is_known ? builder_.reshape(builder_.convert(value, shape.dtype), shape.dims) : value);
+    }
+    return list;
+  }
+
   // Moves ------------------------------------------------------------------------------------------------------------
   /// A scalar of type `dtype`.
   constexpr auto scalar(DType dtype, const Number& n) -> hlo::Value {
@@ -15289,32 +15515,45 @@ concept Lowering = requires { detail::names_of<L>(); } && requires(LoweringConte
   L::lower(c, call);
 };
 
-using LowerFunction = void (*)(LoweringContext&, const Call&);
-
 /// An operator's lowering, as found at run time.
 struct LoweringEntry {
   std::string_view op;
-  LowerFunction lower = nullptr;
+  void (*lower)(LoweringContext&, const Call&) = nullptr;
+};
+
+/// Place of a lowering in a table.
+struct LoweringId {
+  std::uint16_t index = 0xffff;
+
+  /// False for an operator without a lowering.
+  [[nodiscard]] constexpr auto valid() const -> bool { return index != 0xffff; }
 };
 
 /// The lowerings of a list, sorted by operator; a view of static storage.
+///
+/// They are named by place, not by function: g++ 12 under -fsanitize=undefined compares no pointers in constants.
 class LoweringTable {
  public:
   constexpr LoweringTable() = default;
   constexpr explicit LoweringTable(std::span<const LoweringEntry> entries) : entries_(entries) {}
 
   [[nodiscard]] constexpr auto entries() const -> std::span<const LoweringEntry> { return entries_; }
-  /// The lowering of overload `name`, else of its base name; null if there is none. O(log entries).
-  [[nodiscard]] constexpr auto find(std::string_view name) const -> LowerFunction {
-    if (const LowerFunction exact = find_exactly(name)) return exact;
+  /// The lowering of overload `name`, else of its base name, if there is one. O(log entries).
+  [[nodiscard]] constexpr auto find(std::string_view name) const -> LoweringId {
+    if (const LoweringId exact = find_exactly(name); exact.valid()) return exact;
     const auto dot = name.rfind('.');
-    return dot == std::string_view::npos ? nullptr : find_exactly(name.substr(0, dot));
+    return dot == std::string_view::npos ? LoweringId{} : find_exactly(name.substr(0, dot));
+  }
+  /// Needs a valid id.
+  constexpr void lower(LoweringId id, LoweringContext& c, const Call& call) const {
+    entries_[id.index].lower(c, call);
   }
 
  private:
-  [[nodiscard]] constexpr auto find_exactly(std::string_view name) const -> LowerFunction {
+  [[nodiscard]] constexpr auto find_exactly(std::string_view name) const -> LoweringId {
     const auto at = std::ranges::lower_bound(entries_, name, {}, &LoweringEntry::op);
-    return at != entries_.end() && at->op == name ? at->lower : nullptr;
+    if (at == entries_.end() || at->op != name) return {};
+    return {static_cast<std::uint16_t>(at - entries_.begin())};
   }
 
   std::span<const LoweringEntry> entries_;
@@ -15323,6 +15562,8 @@ class LoweringTable {
 /// A list of lowerings. A member is a lowering, or `detail::Overriding` of one.
 template <class... L>
 struct lowerings {
+  using list = lowerings;
+
   static constexpr std::size_t name_count = (std::size_t{0} + ... + detail::names_of<typename detail::Unwrapped<L>::type>().size());
 
   /// All operators, sorted by name, in the list's order where names are equal.
@@ -15351,9 +15592,11 @@ struct lowerings {
   }();
 
   /// These lowerings, those of `other` in place of any for the same operator.
-  template <class... M>
-  [[nodiscard]] constexpr auto override_with(lowerings<M...>) const {
-    return lowerings<L..., detail::Overriding<typename detail::Unwrapped<M>::type>...>{};
+  template <class Other>
+  [[nodiscard]] constexpr auto override_with(Other) const {
+    return []<class... M>(lowerings<M...>) {
+      return lowerings<L..., detail::Overriding<typename detail::Unwrapped<M>::type>...>{};
+    }(typename Other::list{});
   }
 
   [[nodiscard]] static constexpr auto table() -> LoweringTable { return LoweringTable(entries); }
@@ -15366,7 +15609,7 @@ struct lowerings {
     return count;
   }();
   static constexpr std::array<LoweringEntry, entry_count> entries = [] {
-    constexpr LowerFunction functions[] = {nullptr, &detail::run_lowering<typename detail::Unwrapped<L>::type>...};
+    constexpr decltype(LoweringEntry::lower) functions[] = {nullptr, &detail::run_lowering<typename detail::Unwrapped<L>::type>...};
     std::array<LoweringEntry, entry_count> all{};
     std::size_t n = 0;
     // Of equal names the last one counts: it overrides the others.
@@ -15377,9 +15620,13 @@ struct lowerings {
   }();
 };
 
+/// `lowerings<...>`, or a type derived from one, whose name then stands for it in the compiler's messages.
+template <class T>
+concept LoweringList = std::derived_from<T, typename T::list> && requires { T::table(); };
+
 /// The lowerings of several lists, one after another.
-template <class... Lists>
-using joined_lowerings = detail::join<lowerings, Lists...>;
+template <LoweringList... Lists>
+using joined_lowerings = detail::join<lowerings, typename Lists::list...>;
 
 // Words for what the compiler says, beside those of pass/verdict.hpp. ---------------------------------------------------
 namespace verdict {
@@ -15415,18 +15662,19 @@ struct LoweringVerdict<List, true> {
 }  // namespace detail
 
 /// The verdict on a list: good if no operator has two lowerings.
-template <class List>
-using lowering_verdict = typename detail::LoweringVerdict<List>::type;
+template <LoweringList List>
+using lowering_verdict = typename detail::LoweringVerdict<typename List::list>::type;
 
 /// Both lists as one. Two lowerings of one operator do not compile.
-template <class... L, class... M>
-[[nodiscard]] constexpr auto operator+(lowerings<L...>, lowerings<M...>) {
-  using Verdict = lowering_verdict<lowerings<L..., M...>>;
+template <LoweringList First, LoweringList Second>
+[[nodiscard]] constexpr auto operator+(First first, Second) {
+  using Both = joined_lowerings<First, Second>;
+  using Verdict = lowering_verdict<Both>;
   static_assert(sizeof(check_verdict<Verdict>) != 0);
   if constexpr (Verdict::ok)
-    return lowerings<L..., M...>{};
+    return Both{};
   else
-    return lowerings<L...>{};
+    return first;
 }
 
 }  // namespace fxpass
@@ -15463,6 +15711,18 @@ constexpr auto reduce_keeping(auto& c, hlo::Value x, const hlo::Dims& dims, hlo:
   hlo::Dims kept = c.builder().dims(x);
   for (const std::int64_t d : dims) kept[static_cast<std::size_t>(d)] = 1;
   return c.builder().reshape(reduce(c, x, dims, code), kept);
+}
+
+/// `kept`, whose `dims` have size 1, in the shape of `like`, which it was reduced from.
+constexpr auto spread_over(auto& c, hlo::Value kept, hlo::Value like, const hlo::Dims& dims) -> hlo::Value {
+  auto& b = c.builder();
+  hlo::Dims others, sizes;
+  for (std::size_t d = 0; d < b.rank(like); ++d) {
+    if (dims.contains(static_cast<std::int64_t>(d))) continue;
+    others.push_back(static_cast<std::int64_t>(d));
+    sizes.push_back(b.dims(like)[d]);
+  }
+  return b.broadcast_in_dim(b.reshape(kept, sizes), b.dims(like), others);
 }
 
 /// Number of elements of `dims` together.
@@ -15540,18 +15800,14 @@ namespace detail {
 /// The first place along `dim` of the extreme that `reduce` finds, as s64, the dimension kept. NaN counts as extreme.
 constexpr auto place_of_extreme(auto& c, hlo::Value x, std::size_t dim, hlo::Value extreme) -> hlo::Value {
   auto& b = c.builder();
-  hlo::Dims others;
-  for (std::size_t d = 0; d < b.rank(x); ++d)
-    if (d != dim) others.push_back(static_cast<std::int64_t>(d));
-  hlo::Dims along = b.dims(extreme);
-  along.erase(dim);
-  const hlo::Value spread = b.broadcast_in_dim(b.reshape(extreme, along), b.dims(x), others);
+  const hlo::Dims dims{static_cast<std::int64_t>(dim)};
+  const hlo::Value spread = spread_over(c, extreme, x, dims);
   hlo::Value is_extreme = b.compare(x, spread, hlo::Direction::eq);
   if (is_floating(b.dtype(x))) is_extreme = b.or_(is_extreme, b.compare(x, x, hlo::Direction::ne));
   const hlo::Shape places{DType::i64, b.dims(x)};
   const hlo::Value place = b.select(is_extreme, b.iota(places, static_cast<std::int64_t>(dim)),
                                     b.broadcast(b.highest(DType::i64), places.dims));
-  return reduce_keeping(c, place, {static_cast<std::int64_t>(dim)}, hlo::Opcode::minimum);
+  return reduce_keeping(c, place, dims, hlo::Opcode::minimum);
 }
 
 /// Extreme and its place along `dim`, both with that dimension kept.
@@ -15576,19 +15832,9 @@ struct LowerMaxMin {
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
     auto& b = c.builder();
     const hlo::Value x = c.tensor(call, "self");
-    Pool<hlo::Value> results;
-    if (!call.schema().find("dim")) {
-      results.push_back(detail::reduce(c, x, hlo::iota_dims(b.rank(x)), Code));
-      return results;
-    }
+    if (!call.schema().find("dim")) return c.members(call, {detail::reduce(c, x, hlo::iota_dims(b.rank(x)), Code)});
     const auto found = detail::extreme_along(c, x, c.dim(call, "dim", b.rank(x)), Code);
-    for (const hlo::Value value : {found.extreme, found.place}) {
-      const std::size_t member = results.size();
-      const auto metas = c.graph().values(call.id());
-      const bool is_known = member < metas.size() && metas[member].known;
-      results.push_back(is_known ? b.reshape(value, c.shape_of(metas[member]).dims) : value);
-    }
-    return results;
+    return c.members(call, {found.extreme, found.place});
   }
 };
 
@@ -15630,15 +15876,7 @@ namespace detail {
 constexpr auto variance_keeping(auto& c, hlo::Value x, const hlo::Dims& dims, double correction) -> hlo::Value {
   auto& b = c.builder();
   if (!x.valid()) return x;
-  hlo::Dims kept_places, kept_sizes;
-  const hlo::Value mean = mean_keeping(c, x, dims);
-  for (std::size_t d = 0; d < b.rank(x); ++d) {
-    if (dims.contains(static_cast<std::int64_t>(d))) continue;
-    kept_places.push_back(static_cast<std::int64_t>(d));
-    kept_sizes.push_back(b.dims(x)[d]);
-  }
-  const hlo::Value spread = b.broadcast_in_dim(b.reshape(mean, kept_sizes), b.dims(x), kept_places);
-  const hlo::Value difference = b.subtract(x, spread);
+  const hlo::Value difference = b.subtract(x, spread_over(c, mean_keeping(c, x, dims), x, dims));
   const hlo::Value sum = reduce_keeping(c, b.multiply(difference, difference), dims, hlo::Opcode::add);
   const double freedom = static_cast<double>(count_along(c, x, dims)) - correction;
   return b.divide(sum, c.full_like(sum, freedom > 0 ? freedom : 0.0));
@@ -15667,18 +15905,10 @@ struct LowerVariance {
 struct LowerVarMean {
   static constexpr std::string_view op = "aten.var_mean";
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
-    auto& b = c.builder();
     const hlo::Value x = c.accurate(c.tensor(call, "self"));
     const hlo::Dims dims = detail::reduced_dims(c, call, x);
-    const hlo::Value values[] = {detail::variance_keeping(c, x, dims, detail::correction_of(c, call)),
-                                 detail::mean_keeping(c, x, dims)};
-    Pool<hlo::Value> results;
-    const auto metas = c.graph().values(call.id());
-    for (std::size_t i = 0; i < metas.size() && i < 2; ++i) {
-      const hlo::Shape shape = c.shape_of(metas[i]);
-      results.push_back(b.reshape(b.convert(values[i], shape.dtype), shape.dims));
-    }
-    return results;
+    return c.members(call, {detail::variance_keeping(c, x, dims, detail::correction_of(c, call)),
+                            detail::mean_keeping(c, x, dims)});
   }
 };
 
@@ -15868,18 +16098,6 @@ struct LowerHardswish {
 
 namespace detail {
 
-/// `kept`, whose `dim` has size 1, in the shape of `x`.
-constexpr auto spread_along(auto& c, hlo::Value kept, hlo::Value x, std::size_t dim) -> hlo::Value {
-  auto& b = c.builder();
-  hlo::Dims others, sizes;
-  for (std::size_t d = 0; d < b.rank(x); ++d) {
-    if (d == dim) continue;
-    others.push_back(static_cast<std::int64_t>(d));
-    sizes.push_back(b.dims(x)[d]);
-  }
-  return b.broadcast_in_dim(b.reshape(kept, sizes), b.dims(x), others);
-}
-
 /// x less its maximum along `dim`, and the exponentials' sum.
 struct SoftmaxParts {
   hlo::Value shifted;
@@ -15894,10 +16112,10 @@ constexpr auto softmax_parts(auto& c, hlo::Value x, std::size_t dim) -> SoftmaxP
   }
   const hlo::Dims dims{static_cast<std::int64_t>(dim)};
   const hlo::Value highest = reduce_keeping(c, x, dims, hlo::Opcode::maximum);
-  const hlo::Value shifted = b.subtract(x, spread_along(c, highest, x, dim));
+  const hlo::Value shifted = b.subtract(x, spread_over(c, highest, x, dims));
   const hlo::Value exponential = b.exponential(shifted);
   const hlo::Value sum = reduce_keeping(c, exponential, dims, hlo::Opcode::add);
-  return {shifted, exponential, spread_along(c, sum, x, dim)};
+  return {shifted, exponential, spread_over(c, sum, x, dims)};
 }
 
 constexpr auto softmax(auto& c, hlo::Value x, std::size_t dim) -> hlo::Value {
@@ -15908,10 +16126,11 @@ constexpr auto softmax(auto& c, hlo::Value x, std::size_t dim) -> hlo::Value {
 /// As softmax, but zero where everything along `dim` is minus infinity.
 constexpr auto safe_softmax(auto& c, hlo::Value x, std::size_t dim) -> hlo::Value {
   auto& b = c.builder();
-  const hlo::Value highest = reduce_keeping(c, x, {static_cast<std::int64_t>(dim)}, hlo::Opcode::maximum);
+  const hlo::Dims dims{static_cast<std::int64_t>(dim)};
+  const hlo::Value highest = reduce_keeping(c, x, dims, hlo::Opcode::maximum);
   const hlo::Value lowest = b.broadcast(b.lowest(b.dtype(x)), b.dims(highest));
   const hlo::Value is_masked = b.compare(highest, lowest, hlo::Direction::eq);
-  return b.select(spread_along(c, is_masked, x, dim), c.full_like(x, 0), softmax(c, x, dim));
+  return b.select(spread_over(c, is_masked, x, dims), c.full_like(x, 0), softmax(c, x, dim));
 }
 
 /// The operand of a softmax in the type that eager computes in: a dtype argument converts first.
@@ -16573,7 +16792,7 @@ namespace fxpass {
 
 /// A function of real numbers that is one operation of HLO.
 template <TextConstant Name, hlo::Opcode Code>
-struct LowerFunction1 {
+struct LowerRealFunction {
   static constexpr std::string_view op = Name.view();
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     return c.to_result(call, c.builder().unary(Code, c.accurate(c.tensor(call, "self"))));
@@ -17008,12 +17227,12 @@ struct LowerCopy {
 };
 
 using ElementwiseLowerings = lowerings<
-    LowerFunction1<"aten.exp", hlo::Opcode::exponential>, LowerFunction1<"aten.expm1", hlo::Opcode::exponential_minus_one>,
-    LowerFunction1<"aten.log", hlo::Opcode::log>, LowerFunction1<"aten.log1p", hlo::Opcode::log_plus_one>,
-    LowerFunction1<"aten.sin", hlo::Opcode::sine>, LowerFunction1<"aten.cos", hlo::Opcode::cosine>,
-    LowerFunction1<"aten.tan", hlo::Opcode::tan>, LowerFunction1<"aten.tanh", hlo::Opcode::tanh>,
-    LowerFunction1<"aten.sqrt", hlo::Opcode::sqrt>, LowerFunction1<"aten.rsqrt", hlo::Opcode::rsqrt>,
-    LowerFunction1<"aten.sigmoid", hlo::Opcode::logistic>, LowerFunction1<"aten.erf", hlo::Opcode::erf>,
+    LowerRealFunction<"aten.exp", hlo::Opcode::exponential>, LowerRealFunction<"aten.expm1", hlo::Opcode::exponential_minus_one>,
+    LowerRealFunction<"aten.log", hlo::Opcode::log>, LowerRealFunction<"aten.log1p", hlo::Opcode::log_plus_one>,
+    LowerRealFunction<"aten.sin", hlo::Opcode::sine>, LowerRealFunction<"aten.cos", hlo::Opcode::cosine>,
+    LowerRealFunction<"aten.tan", hlo::Opcode::tan>, LowerRealFunction<"aten.tanh", hlo::Opcode::tanh>,
+    LowerRealFunction<"aten.sqrt", hlo::Opcode::sqrt>, LowerRealFunction<"aten.rsqrt", hlo::Opcode::rsqrt>,
+    LowerRealFunction<"aten.sigmoid", hlo::Opcode::logistic>, LowerRealFunction<"aten.erf", hlo::Opcode::erf>,
     LowerRounding<"aten.floor", hlo::Opcode::floor>, LowerRounding<"aten.ceil", hlo::Opcode::ceil>,
     LowerRounding<"aten.round", hlo::Opcode::round_nearest_even>,
     LowerTrunc, LowerNeg, LowerAbs, LowerSign, LowerReciprocal, LowerSquare, LowerLogOfBase<"aten.log2", 2>,
@@ -17855,8 +18074,8 @@ struct LowerIndexFill {
 
 namespace detail {
 
-/// `gather` and `scatter` name a place of `x` for each element of the index: its own, but `index` along `dim`.
-constexpr auto place_of_each(auto& c, hlo::Value x, std::size_t dim, hlo::Value index) -> AdvancedIndex {
+/// `gather` and `scatter` name a place for each element of the index: its own, but `index` along `dim`.
+constexpr auto place_of_each(auto& c, std::size_t dim, hlo::Value index) -> AdvancedIndex {
   auto& b = c.builder();
   const hlo::Shape shape = b.shape(index);
   AdvancedIndex result;
@@ -17866,7 +18085,6 @@ constexpr auto place_of_each(auto& c, hlo::Value x, std::size_t dim, hlo::Value 
     result.dims.push_back(static_cast<std::int64_t>(d));
     result.indices.push_back(d == dim ? index : b.iota(shape, static_cast<std::int64_t>(d)));
   }
-  static_cast<void>(x);
   return result;
 }
 
@@ -17884,7 +18102,7 @@ struct LowerGather {
     auto& b = c.builder();
     const hlo::Value x = c.tensor(call, "self"), index = c.tensor(call, "index");
     if (b.rank(x) == 0 || b.rank(index) == 0) return b.reshape(x, c.result_shape(call).dims);
-    return detail::gather(c, x, detail::place_of_each(c, x, c.dim(call, "dim", b.rank(x)), index));
+    return detail::gather(c, x, detail::place_of_each(c, c.dim(call, "dim", b.rank(x)), index));
   }
 };
 
@@ -17897,7 +18115,7 @@ struct LowerScatter {
     if (b.rank(x) == 0 || b.rank(index) == 0) return c.unsupported(call, "tensors without dimensions");
     const auto combine = reduction(c, call);
     if (!combine) return {};
-    const detail::AdvancedIndex at = detail::place_of_each(c, x, c.dim(call, "dim", b.rank(x)), index);
+    const detail::AdvancedIndex at = detail::place_of_each(c, c.dim(call, "dim", b.rank(x)), index);
     const hlo::Value updates =
         call.has("value") ? c.full({b.dtype(x), at.result}, c.number(call, "value"))
                           : detail::covered_part(c, b.convert(c.tensor(call, "src"), b.dtype(x)), at.result);
@@ -18050,6 +18268,52 @@ using IndexingLowerings = lowerings<LowerIndex, LowerIndexPut, LowerIndexSelect,
 
 }  // namespace fxpass
 
+// ---- fxpass/support/base64.hpp
+
+/// @file
+/// Base64 (RFC 4648, section 4), in which Neuron wants kernel configurations.
+
+namespace fxpass {
+
+namespace detail {
+inline constexpr std::string_view base64_digits =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+}  // namespace detail
+
+/// Writes `bytes` in base64, padded.
+template <TextSink Sink>
+constexpr void append_base64(Sink& sink, std::string_view bytes) {
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::size_t count = bytes.size() - i < 3 ? bytes.size() - i : 3;
+    std::uint32_t bits = 0;
+    for (std::size_t k = 0; k < 3; ++k)
+      bits = bits << 8U | (k < count ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+    for (std::size_t k = 0; k < 4; ++k)
+      append_to(sink, k <= count ? detail::base64_digits[bits >> (18U - 6U * k) & 0x3fU] : '=');
+  }
+}
+
+/// The bytes that `text` stands for; none if it is not padded base64.
+[[nodiscard]] constexpr auto decode_base64(std::string_view text) -> std::optional<Text> {
+  if (text.size() % 4 != 0) return std::nullopt;
+  const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
+  Text bytes;
+  for (std::size_t i = 0; i < text.size(); i += 4) {
+    const std::size_t digits = i + 4 == text.size() ? 4 - padding : 4;
+    std::uint32_t bits = 0;
+    for (std::size_t k = 0; k < 4; ++k) {
+      const auto value = k < digits ? detail::base64_digits.find(text[i + k]) : 0;
+      if (value == std::string_view::npos) return std::nullopt;
+      bits = bits << 6U | static_cast<std::uint32_t>(value);
+    }
+    for (std::size_t k = 0; k + 1 < digits; ++k)
+      append_to(bytes, static_cast<char>(bits >> (16U - 8U * k) & 0xffU));
+  }
+  return bytes;
+}
+
+}  // namespace fxpass
+
 // ---- fxpass/lower/kernels.hpp
 
 /// @file
@@ -18061,7 +18325,7 @@ namespace fxpass {
 inline constexpr std::string_view native_kernel_target = "AwsNeuronCustomNativeKernel";
 
 /// Operands are the tensor arguments in order, the configuration is the call's own text, and a result that is an
-/// operand's new value says so. The API version stays unspecified, as Neuron's own front ends leave it.
+/// operand's new value says so. A kernel that communicates is marked, since the compiler looks for that on the call itself.
 struct LowerKernelCall {
   static constexpr std::array<std::string_view, 2> op{kernel_operator, functional_kernel_operator};
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
@@ -18093,16 +18357,27 @@ struct LowerKernelCall {
       }
 
     hlo::CustomCall what{native_kernel_target, kernel.backend_config()};
-    what.api_version = hlo::ApiVersion::unspecified;
     what.aliases = aliases.view();
     const hlo::Value result =
         b.custom_call(what, operands.view(), is_tuple ? b.shapes().tuple(shapes.view()) : shapes[0]);
+    if (has_collectives(kernel.backend_config())) b.add_frontend_attribute(result, "has_collectives", "1");
     for (std::uint32_t i = 0; i < shapes.size(); ++i)
       results.push_back(is_tuple ? b.get_tuple_element(result, i) : result);
     return results;
   }
 
  private:
+  /// Whether the configuration, JSON or base64 of it, says so.
+  static constexpr auto has_collectives(std::string_view config) -> bool {
+    constexpr std::string_view key = "\"has_collectives\"";
+    const auto decoded = decode_base64(config);
+    std::string_view json = decoded ? decoded->view() : config;
+    const auto at = json.find(key);
+    if (at == std::string_view::npos) return false;
+    json.remove_prefix(at + key.size());
+    while (json.starts_with(' ') || json.starts_with(':')) json.remove_prefix(1);
+    return json.starts_with("true");
+  }
   /// The shapes of all results; none, and a diagnostic, if one is not known.
   static constexpr auto result_shapes(auto& c, const Call& call, std::span<const TensorMeta> metas)
       -> Pool<hlo::ShapeId> {
@@ -18131,18 +18406,6 @@ using KernelLowerings = lowerings<LowerKernelCall>;
 namespace fxpass {
 
 namespace detail {
-
-/// `x` with `dims` reduced to size 1, spread over the shape of `like` again.
-constexpr auto spread_like(auto& c, hlo::Value kept, hlo::Value like, const hlo::Dims& dims) -> hlo::Value {
-  auto& b = c.builder();
-  hlo::Dims others, sizes;
-  for (std::size_t d = 0; d < b.rank(like); ++d) {
-    if (dims.contains(static_cast<std::int64_t>(d))) continue;
-    others.push_back(static_cast<std::int64_t>(d));
-    sizes.push_back(b.dims(like)[d]);
-  }
-  return b.broadcast_in_dim(b.reshape(kept, sizes), b.dims(like), others);
-}
 
 /// The last dimensions, as many as `normalized_shape` lists.
 constexpr auto normalized_dims(auto& c, const Call& call, hlo::Value x) -> hlo::Dims {
@@ -18174,26 +18437,8 @@ constexpr auto normalized(auto& c, hlo::Value x, const hlo::Dims& dims, double e
   const hlo::Value mean = mean_keeping(c, x, dims);
   const hlo::Value variance = variance_keeping(c, x, dims, 0.0);
   const hlo::Value inverse = b.rsqrt(b.add(variance, c.full_like(variance, eps)));
-  const hlo::Value centered = b.subtract(x, spread_like(c, mean, x, dims));
-  return {b.multiply(centered, spread_like(c, inverse, x, dims)), mean, inverse};
-}
-
-/// The values in the dtypes and shapes that the node's members have; what the node does not name is left out.
-constexpr auto as_members(auto& c, const Call& call, std::initializer_list<hlo::Value> values) -> Pool<hlo::Value> {
-  auto& b = c.builder();
-  Pool<hlo::Value> members;
-  const auto metas = c.graph().values(call.id());
-  for (const hlo::Value value : values) {
-    const std::size_t at = members.size();
-    if (at >= metas.size()) break;
-    if (!metas[at].known || !value.valid()) {
-      members.push_back(value);
-      continue;
-    }
-    const hlo::Shape shape = c.shape_of(metas[at]);
-    members.push_back(b.reshape(b.convert(value, shape.dtype), shape.dims));
-  }
-  return members;
+  const hlo::Value centered = b.subtract(x, spread_over(c, mean, x, dims));
+  return {b.multiply(centered, spread_over(c, inverse, x, dims)), mean, inverse};
 }
 
 }  // namespace detail
@@ -18213,8 +18458,7 @@ struct LowerNativeLayerNorm {
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
     const hlo::Value x = c.accurate(c.tensor(call, "input"));
     const auto y = detail::normalized(c, x, detail::normalized_dims(c, call, x), c.real(call, "eps"));
-    return detail::as_members(c, call,
-                              {detail::scaled_and_shifted(c, call, y.value), y.mean, y.inverse_deviation});
+    return c.members(call, {detail::scaled_and_shifted(c, call, y.value), y.mean, y.inverse_deviation});
   }
 };
 
@@ -18233,7 +18477,7 @@ struct LowerRmsNorm {
     const double eps = call.has("eps") ? c.real(call, "eps") : b.dtype(x) == DType::f64 ? 0x1p-52 : 0x1p-23;
     const hlo::Value mean = detail::mean_keeping(c, b.multiply(x, x), dims);
     const hlo::Value inverse = b.rsqrt(b.add(mean, c.full_like(mean, eps)));
-    return {b.multiply(x, detail::spread_like(c, inverse, x, dims)), mean, inverse};
+    return {b.multiply(x, detail::spread_over(c, inverse, x, dims)), mean, inverse};
   }
 };
 
@@ -18241,7 +18485,7 @@ struct LowerFusedRmsNorm {
   static constexpr std::string_view op = "aten._fused_rms_norm";
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
     const auto y = LowerRmsNorm::parts(c, call);
-    return detail::as_members(c, call, {detail::scaled_and_shifted(c, call, y.value), y.inverse_deviation});
+    return c.members(call, {detail::scaled_and_shifted(c, call, y.value), y.inverse_deviation});
   }
 };
 
@@ -18293,7 +18537,7 @@ struct LowerNativeGroupNorm {
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
     const hlo::Value x = c.accurate(c.tensor(call, "input"));
     const auto y = detail::group_normalized(c, x, c.integer(call, "group"), c.real(call, "eps"));
-    return detail::as_members(c, call, {detail::by_channel(c, call, y.value), y.mean, y.inverse_deviation});
+    return c.members(call, {detail::by_channel(c, call, y.value), y.mean, y.inverse_deviation});
   }
 };
 
@@ -18375,9 +18619,8 @@ struct LowerNativeBatchNorm {
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
     const bool by_batch = detail::is_training(c, call);
     const auto y = detail::batch_normalized(c, call, by_batch);
-    if (by_batch) return detail::as_members(c, call, {y.value, y.mean, y.inverse_deviation});
-    return detail::as_members(
-        c, call, {y.value, detail::no_statistics(c, call, 1), detail::no_statistics(c, call, 2)});
+    if (by_batch) return c.members(call, {y.value, y.mean, y.inverse_deviation});
+    return c.members(call, {y.value, detail::no_statistics(c, call, 1), detail::no_statistics(c, call, 2)});
   }
 };
 
@@ -18386,7 +18629,7 @@ struct LowerBatchNormInference {
                                                       "aten._batch_norm_no_update"};
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
     const auto y = detail::batch_normalized(c, call, false);
-    return detail::as_members(c, call, {y.value, detail::no_statistics(c, call, 1), detail::no_statistics(c, call, 2),
+    return c.members(call, {y.value, detail::no_statistics(c, call, 1), detail::no_statistics(c, call, 2),
                                         detail::no_statistics(c, call, 3)});
   }
 };
@@ -18397,11 +18640,10 @@ struct LowerBatchNormFunctional {
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
     if (detail::is_training(c, call)) {
       const auto y = detail::batch_normalized(c, call, true);
-      return detail::as_members(c, call,
-                                {y.value, y.mean, y.inverse_deviation, y.running_mean, y.running_var});
+      return c.members(call, {y.value, y.mean, y.inverse_deviation, y.running_mean, y.running_var});
     }
     const auto y = detail::batch_normalized(c, call, false);
-    return detail::as_members(c, call, {y.value, detail::no_statistics(c, call, 1), detail::no_statistics(c, call, 2),
+    return c.members(call, {y.value, detail::no_statistics(c, call, 1), detail::no_statistics(c, call, 2),
                                         c.tensor(call, "running_mean"), c.tensor(call, "running_var")});
   }
 };
@@ -18411,7 +18653,7 @@ struct LowerBatchNormWithUpdate {
   static constexpr std::string_view op = "aten._batch_norm_with_update_functional";
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
     const auto y = detail::batch_normalized(c, call, true);
-    return detail::as_members(c, call, {y.value, y.mean, y.inverse_deviation, detail::no_statistics(c, call, 3),
+    return c.members(call, {y.value, y.mean, y.inverse_deviation, detail::no_statistics(c, call, 3),
                                         y.running_mean, y.running_var});
   }
 };
@@ -18648,11 +18890,11 @@ using PoolingLowerings =
 
 namespace fxpass {
 
-inline constexpr joined_lowerings<ElementwiseLowerings, ShapeLowerings, IndexingLowerings, CreationLowerings,
-                                  ReductionLowerings, LinearAlgebraLowerings, ActivationLowerings, AttentionLowerings,
-                                  NormalizationLowerings, ConvolutionLowerings, PoolingLowerings, CollectiveLowerings,
-                                  KernelLowerings>
-    default_lowerings;
+struct DefaultLowerings
+    : joined_lowerings<ElementwiseLowerings, ShapeLowerings, IndexingLowerings, CreationLowerings, ReductionLowerings,
+                       LinearAlgebraLowerings, ActivationLowerings, AttentionLowerings, NormalizationLowerings,
+                       ConvolutionLowerings, PoolingLowerings, CollectiveLowerings, KernelLowerings> {};
+inline constexpr DefaultLowerings default_lowerings;
 
 }  // namespace fxpass
 
@@ -18806,11 +19048,16 @@ class SignatureMaker {
   }
 
  private:
-  [[nodiscard]] constexpr auto shape_of(NodeId id) const -> std::optional<hlo::Shape> {
+  [[nodiscard]] constexpr auto shape_of(NodeId id) -> std::optional<hlo::Shape> {
     const TensorMeta* meta = graph_.tensor(id);
     if (meta == nullptr) return std::nullopt;
     hlo::Shape shape{meta->dtype, {}};
-    for (const SymInt& size : graph_.sizes(*meta)) shape.dims.push_back(size.value());
+    for (const SymInt& size : graph_.sizes(*meta)) {
+      if (size.is_symbolic())
+        errors_.add(error_at(graph_, id, DiagnosticCode::symbolic_size,
+                             text_of("a size is ", graph_.expression(size), ", but the signature needs a number")));
+      shape.dims.push_back(size.is_symbolic() ? 0 : size.value());
+    }
     return shape;
   }
   constexpr void add_inputs() {
@@ -18889,7 +19136,7 @@ class SignatureMaker {
 }  // namespace detail
 
 /// The signature of `graph`, whose tensor inputs become the parameters of a module and whose tensor outputs its results,
-/// both in order. Needs a finished graph whose sizes are numbers. O(inputs + outputs).
+/// both in order; an error where a size of theirs is symbolic. O(inputs + outputs).
 [[nodiscard]] constexpr auto signature_of(const Graph& graph) -> Expected<Signature> {
   return detail::SignatureMaker(graph).make();
 }
@@ -18992,9 +19239,9 @@ class GraphLowering {
   /// One look-up an operator, and one diagnostic for each that has no lowering.
   constexpr void find_lowerings() {
     constexpr std::uint8_t not_asked = 0, asked = 1;
-    functions_.resize(static_cast<std::uint32_t>(graph_.operators().size()), nullptr);
+    lowerings_.resize(static_cast<std::uint32_t>(graph_.operators().size()));
     Pool<std::uint8_t> state;
-    state.resize(functions_.size(), not_asked);
+    state.resize(lowerings_.size(), not_asked);
     std::vector<Missing> missing;
     for (std::uint32_t i = 0; i < graph_.node_count(); ++i) {
       const Node& node = graph_.node({i});
@@ -19005,9 +19252,9 @@ class GraphLowering {
       }
       if (state[node.op.index] == not_asked) {
         state[node.op.index] = asked;
-        functions_[node.op.index] = table_.find(operator_name({i}));
+        lowerings_[node.op.index] = table_.find(operator_name({i}));
       }
-      if (functions_[node.op.index] == nullptr) add_missing(missing, {i});
+      if (!lowerings_[node.op.index].valid()) add_missing(missing, {i});
     }
     for (const Missing& m : missing)
       errors_.add(error_at(graph_, m.first, DiagnosticCode::missing_lowering,
@@ -19063,7 +19310,7 @@ class GraphLowering {
     if (depends_on_failure(id)) return;
     const Call call(graph_, id);
     set_metadata(call);
-    functions_[node.op.index](context_, call);
+    table_.lower(lowerings_[node.op.index], context_, call);
     check_values(call);
   }
   /// Whether an operand has no value though it should, which has been said.
@@ -19117,7 +19364,7 @@ class GraphLowering {
   hlo::Builder builder_;
   LoweringContext context_;
   Diagnostics errors_;
-  Pool<LowerFunction> functions_;  ///< by operator
+  Pool<LoweringId> lowerings_;  ///< by operator
   TextId last_trace_;
   SourcePlace last_place_;
 };
@@ -19187,9 +19434,9 @@ class LowerTo {
 /// A function from modules to HLO for `target`, by the lowerings of `list`:
 ///
 ///     program.and_then(get_default_pass_manager()).and_then(lower(neuron::trn2))
-template <LoweringTarget Target, class... L>
-[[nodiscard]] constexpr auto lower(const Target& target, lowerings<L...> list) {
-  using Verdict = lowering_verdict<lowerings<L...>>;
+template <LoweringTarget Target, LoweringList List>
+[[nodiscard]] constexpr auto lower(const Target& target, List list) {
+  using Verdict = lowering_verdict<List>;
   static_assert(sizeof(check_verdict<Verdict>) != 0);
   if constexpr (Verdict::ok)
     return LowerTo<Target>(target, list.table());
@@ -19221,9 +19468,9 @@ struct CompileOptions {
 /// The HLO of a program as it was read. With the passes switched off the facts' checkers decide whether it can be
 /// lowered as it is: no write into an operand, every written input with its new value among the outputs, one device, no
 /// kernel or process group without its configuration.
-template <LoweringTarget Target, class... L>
-[[nodiscard]] constexpr auto compile(Module<> module, const CompileOptions& options, const Target& target,
-                                     lowerings<L...> list) -> Expected<LoweredModule> {
+template <LoweringTarget Target, LoweringList List>
+[[nodiscard]] constexpr auto compile(Module<> module, const CompileOptions& options, const Target& target, List list)
+    -> Expected<LoweredModule> {
   const auto to_hlo = lower(target, list);
   if (!options.enable_fx_passes)
     return check_facts<OnTargetDevice, MutationsSurfaced, OutOfPlace, KernelsConfigured, ReplicaGroupsResolved>(
@@ -19305,7 +19552,8 @@ class StagedFile {
  public:
   explicit StagedFile(std::string_view path) : path_(path), target_(path) {
     std::error_code none;
-    // What is no file, such as /dev/stdout, is written as it is; of a symbolic link the file behind it is replaced.
+    // What is no file, such as /dev/stdout, is written as it is; of a symbolic link the file behind it is
+    // replaced.
     const auto status = std::filesystem::status(target_, none);
     is_direct_ = std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
     if (!is_direct_ && std::filesystem::is_symlink(target_, none))
@@ -19315,11 +19563,8 @@ class StagedFile {
   StagedFile(const StagedFile&) = delete;
   auto operator=(const StagedFile&) -> StagedFile& = delete;
   StagedFile(StagedFile&& other) noexcept
-      : path_(std::move(other.path_)),
-        target_(std::move(other.target_)),
-        staged_(std::move(other.staged_)),
-        is_direct_(other.is_direct_),
-        is_open_(std::exchange(other.is_open_, false)) {}
+      : path_(std::move(other.path_)), target_(std::move(other.target_)), staged_(std::move(other.staged_)),
+        is_direct_(other.is_direct_), is_open_(std::exchange(other.is_open_, false)) {}
   auto operator=(StagedFile&&) -> StagedFile& = delete;
   ~StagedFile() {
     if (is_open_ && !is_direct_) std::remove(staged_.c_str());
@@ -19360,8 +19605,8 @@ class StagedFile {
     return nullptr;
   }
   [[nodiscard]] auto failure() const -> Diagnostic {
-    Diagnostic d =
-        Diagnostic::error(DiagnosticCode::file_unwritable, text_of("cannot be written: ", std::strerror(errno)));
+    Diagnostic d = Diagnostic::error(DiagnosticCode::file_unwritable,
+                                     text_of("cannot be written: ", std::strerror(errno)));
     d.input.file = std::string_view(path_);
     return d;
   }
@@ -19375,8 +19620,8 @@ class StagedFile {
 
 }  // namespace detail
 
-/// Writes all files or none: each is written under another name first, and named when all are complete. A file that is
-/// there already is replaced when that has worked. O(bytes).
+/// Writes all files or none: each is written under another name first, and named when all are complete. A
+/// file that is there already is replaced when that has worked. O(bytes).
 [[nodiscard]] inline auto write_files(std::initializer_list<OutputFile> files) -> Status {
   std::vector<detail::StagedFile> staged;
   staged.reserve(files.size());
@@ -19409,9 +19654,9 @@ namespace fxpass {
 
 /// A type that writes a graph in one form.
 ///
-/// `name` is how users pick it, `file_ending` that of its files, point included. `write(text, graph)` is a `static`
-/// function that writes the same characters every time, or says what the form cannot express. It needs a graph that
-/// `verify` accepts.
+/// `name` is how users pick it, `file_ending` that of its files, point included. `write(text, graph)` is a
+/// `static` function that writes the same characters every time, or says what the form cannot express. It
+/// needs a graph that `verify` accepts.
 template <class E>
 concept GraphEmitter = requires(Text& text, const Graph& graph) {
   { E::name } -> std::convertible_to<std::string_view>;
@@ -19478,12 +19723,13 @@ class PythonWriter {
  private:
   template <class... Parts>
   constexpr void refuse(const Parts&... parts) {
-    errors_.add(error_at(graph_, node_, DiagnosticCode::unsupported, text_of("Python code cannot hold ", parts...)));
+    errors_.add(
+        error_at(graph_, node_, DiagnosticCode::unsupported, text_of("Python code cannot hold ", parts...)));
   }
 
-  // Names ------------------------------------------------------------------------------------------------------------
-  /// Nodes keep their names, but for one that the code needs otherwise (an argument may be called `slice`) or that is
-  /// none in Python. Such nodes are few: O(nodes) for each.
+  // Names ---------------------------------------------------------------------------------------------------
+  /// Nodes keep their names, but for one that the code needs otherwise (an argument may be called `slice`) or
+  /// that is none in Python. Such nodes are few: O(nodes) for each.
   constexpr void choose_names() {
     for (NodeId id{0}; id.index < graph_.node_count(); ++id.index) {
       const Text name = graph_.name(id);
@@ -19504,7 +19750,7 @@ class PythonWriter {
     graph_.append_name(sink_, graph_.node(id).name);
   }
 
-  // Imports ----------------------------------------------------------------------------------------------------------
+  // Imports -------------------------------------------------------------------------------------------------
   /// Every module of a function once, by a target that lies in it, in the order of first use.
   constexpr void find_modules() {
     for (const Node& n : graph_.nodes()) {
@@ -19526,11 +19772,12 @@ class PythonWriter {
   }
   [[nodiscard]] constexpr auto is_imported(std::string_view name) const -> bool {
     for (const TextId t : modules_)
-      if (const auto module = module_of(graph_.text(t)); module.substr(0, module.find('.')) == name) return true;
+      if (const auto module = module_of(graph_.text(t)); module.substr(0, module.find('.')) == name)
+        return true;
     return false;
   }
 
-  // Nodes ------------------------------------------------------------------------------------------------------------
+  // Nodes ---------------------------------------------------------------------------------------------------
   constexpr void write_node(NodeId id) {
     node_ = id;
     const Node& n = graph_.node(id);
@@ -19566,8 +19813,9 @@ class PythonWriter {
     append_to(sink_, '\n');
   }
 
-  // Values -----------------------------------------------------------------------------------------------------------
-  constexpr void write_members(std::string_view open, std::span<const Argument> members, std::string_view close) {
+  // Values --------------------------------------------------------------------------------------------------
+  constexpr void write_members(std::string_view open, std::span<const Argument> members,
+                               std::string_view close) {
     append_to(sink_, open);
     for (std::size_t i = 0; i < members.size(); ++i) {
       append_to(sink_, i == 0 ? "" : ", ");
@@ -19652,9 +19900,9 @@ class PythonWriter {
 
 }  // namespace detail
 
-/// Python code with one function: `forward` takes the graph's inputs in order and returns all its outputs as a tuple,
-/// the program's own first. One statement a node; devices are those of the graph. Not expressible, and refused: symbolic
-/// integers as arguments, nested graphs, attributes and modules.
+/// Python code with one function: `forward` takes the graph's inputs in order and returns all its outputs as
+/// a tuple, the program's own first. One statement a node; devices are those of the graph. Not expressible,
+/// and refused: symbolic integers as arguments, nested graphs, attributes and modules.
 struct FxPython {
   static constexpr std::string_view name = "fx-python";
   static constexpr std::string_view file_ending = ".py";

@@ -5,7 +5,6 @@
 #include <fxpass/fxpass.hpp>
 #include <fxpass/read/file.hpp>
 #include <fxpass/read/json.hpp>
-#include <fxpass/support/base64.hpp>
 
 #include <charconv>
 #include <cstdint>
@@ -20,8 +19,9 @@
 ///
 ///     {"kernels": [{"kernel_idx": 3, "backend_config": {...}, "operand_output_aliases": {"1": 0}}, ...]}
 ///
-/// `backend_config` is the text for the backend, passed on as it is, or the JSON object that the text is the base64 of.
-/// `operand_output_aliases` says that tensor argument 1 is written and that its new value is result 0.
+/// `backend_config` is the text for the backend, passed on as it is, or the JSON object that the text is the
+/// base64 of. `operand_output_aliases` says that tensor argument 1 is written and that its new value is
+/// result 0.
 
 namespace fxpass {
 
@@ -44,7 +44,8 @@ class NkiKernelReader {
   [[nodiscard]] auto read_kernel(Json value) -> bool {
     JsonObject kernel;
     KernelEntry entry;
-    if (!json_.as(value, "a kernel", kernel) || !json_.member(kernel, "kernel_idx", entry.kernel_idx)) return false;
+    if (!json_.as(value, "a kernel", kernel) || !json_.member(kernel, "kernel_idx", entry.kernel_idx))
+      return false;
     if (registry_.find(entry.kernel_idx) != nullptr)
       return json_.malformed("kernel ", entry.kernel_idx, " is described twice");
     if (!read_backend_config(kernel, entry.backend_config) || !read_aliases(kernel, entry)) return false;

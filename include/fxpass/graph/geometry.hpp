@@ -179,6 +179,25 @@ struct SliceBounds {
   std::int64_t step = 1;
   [[nodiscard]] constexpr auto length() const -> std::int64_t { return (end - start + step - 1) / step; }
 };
+/// Python's `start:stop:step`, as written.
+struct SliceArgument {
+  std::optional<std::int64_t> start;
+  std::optional<std::int64_t> stop;
+  std::int64_t step = 1;
+};
+/// The numbers of a slice argument; none if a part is no known integer. Needs an argument of kind slice.
+[[nodiscard]] constexpr auto slice_argument(const Graph& graph, const Argument& slice)
+    -> std::optional<SliceArgument> {
+  const auto parts = graph.children(slice);
+  for (const Argument& part : parts)
+    if (!part.is_none() && !part.is(ArgumentKind::integer)) return std::nullopt;
+  SliceArgument result;
+  if (!parts[0].is_none()) result.start = parts[0].integer();
+  if (!parts[1].is_none()) result.stop = parts[1].integer();
+  if (!parts[2].is_none()) result.step = parts[2].integer();
+  return result;
+}
+/// Needs a step of at least 1, as PyTorch does.
 [[nodiscard]] constexpr auto clamp_slice(std::optional<std::int64_t> start, std::optional<std::int64_t> end,
                                          std::int64_t step, std::int64_t size) -> SliceBounds {
   const auto clamp = [size](std::int64_t v) {

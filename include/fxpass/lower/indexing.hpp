@@ -487,7 +487,7 @@ struct LowerGetItem {
           return;
         }
         case ArgumentKind::integer: x_ = detail::select(c_, call_, x_, at_, entry.integer()); return;
-        case ArgumentKind::slice: take_slice(c_.graph().children(entry)); return;
+        case ArgumentKind::slice: take_slice(entry); return;
         case ArgumentKind::node: take_tensor(c_.tensor(call_, entry, "index")); return;
         case ArgumentKind::list: take_list(c_.graph().children(entry)); return;
         default: x_ = c_.unsupported(call_, "an index that is no number, slice, None, Ellipsis or tensor"); return;
@@ -500,23 +500,18 @@ struct LowerGetItem {
       const TensorMeta* meta = c_.graph().tensor(entry.node());
       return meta != nullptr && meta->dtype == DType::boolean ? meta->rank : 1;
     }
-    constexpr void take_slice(std::span<const Argument> parts) {
-      std::optional<std::int64_t> bounds[3];
-      for (std::size_t i = 0; i < 3; ++i) {
-        if (parts[i].is_none()) continue;
-        if (!parts[i].is(ArgumentKind::integer)) {
-          x_ = c_.unsupported(call_, "a slice with a bound that is no known integer");
-          return;
-        }
-        bounds[i] = parts[i].integer();
-      }
-      const std::int64_t step = bounds[2].value_or(1);
-      if (step < 1 || at_ >= c_.builder().rank(x_)) {
-        x_ = c_.fail(call_, DiagnosticCode::eager_would_raise,
-                     step < 1 ? "the step of a slice must be positive" : "more indices than dimensions");
+    constexpr void take_slice(const Argument& entry) {
+      const auto given = slice_argument(c_.graph(), entry);
+      if (!given) {
+        x_ = c_.unsupported(call_, "a slice with a bound that is no known integer");
         return;
       }
-      x_ = detail::slice(c_, x_, at_, detail::SliceBounds::of(c_.builder().dims(x_)[at_], bounds[0], bounds[1], step));
+      if (given->step < 1 || at_ >= c_.builder().rank(x_)) {
+        x_ = c_.fail(call_, DiagnosticCode::eager_would_raise,
+                     given->step < 1 ? "the step of a slice must be positive" : "more indices than dimensions");
+        return;
+      }
+      x_ = detail::slice(c_, x_, at_, clamp_slice(given->start, given->stop, given->step, c_.builder().dims(x_)[at_]));
       ++at_;
     }
     constexpr void take_tensor(hlo::Value index) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fxpass/graph/geometry.hpp>
 #include <fxpass/lower/lowering.hpp>
 
 #include <algorithm>
@@ -154,30 +155,6 @@ struct LowerMoveDim {
 
 namespace detail {
 
-/// A slice of one dimension as Python means it, cut to the dimension's size.
-struct SliceBounds {
-  std::int64_t start = 0;
-  std::int64_t stop = 0;
-  std::int64_t step = 1;
-
-  [[nodiscard]] constexpr auto count() const -> std::int64_t {
-    return stop <= start ? 0 : (stop - start + step - 1) / step;
-  }
-  [[nodiscard]] constexpr auto is_whole(std::int64_t size) const -> bool {
-    return start == 0 && stop == size && step == 1;
-  }
-
-  [[nodiscard]] static constexpr auto of(std::int64_t size, std::optional<std::int64_t> start,
-                                         std::optional<std::int64_t> stop, std::int64_t step) -> SliceBounds {
-    const auto cut = [size](std::int64_t at) { return std::clamp(at < 0 ? at + size : at, std::int64_t{0}, size); };
-    SliceBounds bounds;
-    bounds.start = start ? cut(*start) : 0;
-    bounds.stop = std::max(bounds.start, stop ? cut(*stop) : size);
-    bounds.step = step;
-    return bounds;
-  }
-};
-
 /// The bounds that `start`, `end` and `step` of a call give dimension `dim` of `x`.
 constexpr auto slice_bounds(auto& c, const Call& call, hlo::Value x, std::size_t dim) -> SliceBounds {
   const auto bound = [&](std::string_view name) -> std::optional<std::int64_t> {
@@ -186,11 +163,11 @@ constexpr auto slice_bounds(auto& c, const Call& call, hlo::Value x, std::size_t
   };
   const std::int64_t step = c.integer(call, "step");
   if (step < 1) c.fail(call, DiagnosticCode::eager_would_raise, "the step of a slice must be positive");
-  return SliceBounds::of(c.builder().dims(x)[dim], bound("start"), bound("end"), std::max(step, std::int64_t{1}));
+  return clamp_slice(bound("start"), bound("end"), std::max(step, std::int64_t{1}), c.builder().dims(x)[dim]);
 }
 
 constexpr auto slice(auto& c, hlo::Value x, std::size_t dim, const SliceBounds& bounds) -> hlo::Value {
-  return c.builder().slice_in_dim(x, static_cast<std::int64_t>(dim), bounds.start, bounds.stop, bounds.step);
+  return c.builder().slice_in_dim(x, static_cast<std::int64_t>(dim), bounds.start, bounds.end, bounds.step);
 }
 
 /// Index `index` of a dimension, which goes away. Negative indices count from the end.
@@ -297,18 +274,18 @@ struct LowerSliceScatter {
     auto& b = c.builder();
     const hlo::Value x = c.tensor(call, "self");
     const std::size_t dim = c.dim(call, "dim", b.rank(x));
-    const detail::SliceBounds bounds = detail::slice_bounds(c, call, x, dim);
+    const SliceBounds bounds = detail::slice_bounds(c, call, x, dim);
     hlo::Dims window = b.dims(x);
-    window[dim] = bounds.count();
+    window[dim] = bounds.length();
     const hlo::Value source = c.broadcast_to(call, b.convert(c.tensor(call, "src"), b.dtype(x)), window);
-    if (bounds.count() == 0) return x;
+    if (bounds.length() == 0) return x;
     hlo::Dims starts(b.rank(x), 0);
     starts[dim] = bounds.start;
     if (bounds.step == 1) return detail::update_slice(c, x, source, starts);
     // Spread over every step-th place of a full-sized array, and chosen there.
     hlo::Dims low = starts, high(b.rank(x), 0), interior(b.rank(x), 0);
     interior[dim] = bounds.step - 1;
-    high[dim] = b.dims(x)[dim] - bounds.start - ((bounds.count() - 1) * bounds.step + 1);
+    high[dim] = b.dims(x)[dim] - bounds.start - ((bounds.length() - 1) * bounds.step + 1);
     const auto spread = [&](hlo::Value value, hlo::Value padding) {
       return b.pad(value, padding, low, high, interior);
     };

@@ -325,14 +325,9 @@ class ViewMaker {
   }
   [[nodiscard]] constexpr auto slice_by(std::uint32_t view, std::int64_t dim, const Argument& item) const
       -> std::optional<std::uint32_t> {
-    const auto parts = graph_.children(item);
-    for (const Argument& part : parts)
-      if (!part.is_none() && !part.is(ArgumentKind::integer)) return std::nullopt;
-    const auto bound = [](const Argument& part) -> std::optional<std::int64_t> {
-      if (part.is_none()) return std::nullopt;
-      return part.integer();
-    };
-    return slice(view, dim, bound(parts[0]), bound(parts[1]), parts[2].is_none() ? 1 : parts[2].integer());
+    const auto bounds = slice_argument(graph_, item);
+    if (!bounds) return std::nullopt;
+    return slice(view, dim, bounds->start, bounds->stop, bounds->step);
   }
 
   const Graph& graph_;

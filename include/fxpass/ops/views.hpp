@@ -15,6 +15,7 @@ namespace fxpass::ops {
 enum class ViewRule : std::uint8_t {
   none,         ///< a fresh tensor
   identity,     ///< the same elements in the same shape: detach, alias, ...
+  identity_if_real,  ///< so too unless the tensor is complex: real, conj, ...
   select,
   slice,
   narrow,
@@ -47,6 +48,7 @@ struct ViewOperator {
 
 inline constexpr ViewOperator view_operators[] = {
     {"_c10d_functional.wait_tensor", ViewRule::identity},
+    {"aten._conj", ViewRule::identity_if_real},
     {"aten._unsafe_view", ViewRule::reshape},
     {"aten.adjoint", ViewRule::swap_last_dimensions},
     {"aten.alias", ViewRule::identity},
@@ -58,7 +60,8 @@ inline constexpr ViewOperator view_operators[] = {
     {"aten.broadcast_to", ViewRule::expand},
     {"aten.cartesian_prod", ViewRule::opaque},
     {"aten.chunk", ViewRule::split},
-    {"aten.conj_physical", ViewRule::opaque},
+    {"aten.conj", ViewRule::identity_if_real},
+    {"aten.conj_physical", ViewRule::identity_if_real},
     {"aten.contiguous", ViewRule::maybe_contiguous},
     {"aten.detach", ViewRule::identity},
     {"aten.detach_", ViewRule::identity},
@@ -80,11 +83,12 @@ inline constexpr ViewOperator view_operators[] = {
     {"aten.permute", ViewRule::permute},
     {"aten.positive", ViewRule::identity},
     {"aten.ravel", ViewRule::flatten},
+    {"aten.real", ViewRule::identity_if_real},
     {"aten.requires_grad_", ViewRule::identity},
     {"aten.reshape", ViewRule::maybe_reshape},
     {"aten.reshape_as", ViewRule::maybe_reshape},
-    {"aten.resolve_conj", ViewRule::identity},
-    {"aten.resolve_neg", ViewRule::identity},
+    {"aten.resolve_conj", ViewRule::identity_if_real},
+    {"aten.resolve_neg", ViewRule::identity_if_real},
     {"aten.select", ViewRule::select},
     {"aten.slice", ViewRule::slice},
     {"aten.split", ViewRule::split},

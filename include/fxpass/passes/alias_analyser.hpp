@@ -292,10 +292,15 @@ class AliasAnalyser {
                         text_of("writes into part of an expanded and reshaped view of '", base,
                                 "'; fxpass cannot tell which places that is"));
     }
-    if (view.has_geometry && !writes_one_value && has_expanded_dimension(analysis_->geometry(view)))
+    if (view.has_geometry && !writes_one_value && has_expanded_dimension(analysis_->geometry(view))) {
+      const Text what = text_of("writes into an expanded view of '", base, "', several elements of which are one place; ");
+      // Writes by a mask or by indices PyTorch lets through with a warning, and says no more of what they do.
+      const std::string_view op = graph.schema(graph.op(id)).base();
+      if (op == "aten.masked_fill_" || op == "aten.index_put_" || op == "operator.setitem")
+        return error_at(graph, id, DiagnosticCode::unsupported_mutation, text_of(what, "clone() it first"));
       return error_at(graph, id, DiagnosticCode::eager_would_raise,
-                      text_of("writes into an expanded view of '", base,
-                              "', several elements of which are one place; PyTorch raises here, clone() it first"));
+                      text_of(what, "PyTorch raises here, clone() it first"));
+    }
     return {};
   }
 

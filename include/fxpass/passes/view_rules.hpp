@@ -419,6 +419,7 @@ class ViewRules {
     switch (rule) {
       case ops::ViewRule::none: return std::nullopt;
       case ops::ViewRule::identity: return parent;
+      case ops::ViewRule::identity_if_real: return is_complex(from.dtype) ? make_.opaque(parent, id) : parent;
       case ops::ViewRule::select: {
         const auto dim = call.integer("dim");
         const auto index = call.integer("index");

@@ -3297,6 +3297,7 @@ namespace fxpass::ops {
 enum class ViewRule : std::uint8_t {
   none,         ///< a fresh tensor
   identity,     ///< the same elements in the same shape: detach, alias, ...
+  identity_if_real,  ///< so too unless the tensor is complex: real, conj, ...
   select,
   slice,
   narrow,
@@ -3329,6 +3330,7 @@ struct ViewOperator {
 
 inline constexpr ViewOperator view_operators[] = {
     {"_c10d_functional.wait_tensor", ViewRule::identity},
+    {"aten._conj", ViewRule::identity_if_real},
     {"aten._unsafe_view", ViewRule::reshape},
     {"aten.adjoint", ViewRule::swap_last_dimensions},
     {"aten.alias", ViewRule::identity},
@@ -3340,7 +3342,8 @@ inline constexpr ViewOperator view_operators[] = {
     {"aten.broadcast_to", ViewRule::expand},
     {"aten.cartesian_prod", ViewRule::opaque},
     {"aten.chunk", ViewRule::split},
-    {"aten.conj_physical", ViewRule::opaque},
+    {"aten.conj", ViewRule::identity_if_real},
+    {"aten.conj_physical", ViewRule::identity_if_real},
     {"aten.contiguous", ViewRule::maybe_contiguous},
     {"aten.detach", ViewRule::identity},
     {"aten.detach_", ViewRule::identity},
@@ -3362,11 +3365,12 @@ inline constexpr ViewOperator view_operators[] = {
     {"aten.permute", ViewRule::permute},
     {"aten.positive", ViewRule::identity},
     {"aten.ravel", ViewRule::flatten},
+    {"aten.real", ViewRule::identity_if_real},
     {"aten.requires_grad_", ViewRule::identity},
     {"aten.reshape", ViewRule::maybe_reshape},
     {"aten.reshape_as", ViewRule::maybe_reshape},
-    {"aten.resolve_conj", ViewRule::identity},
-    {"aten.resolve_neg", ViewRule::identity},
+    {"aten.resolve_conj", ViewRule::identity_if_real},
+    {"aten.resolve_neg", ViewRule::identity_if_real},
     {"aten.select", ViewRule::select},
     {"aten.slice", ViewRule::slice},
     {"aten.split", ViewRule::split},
@@ -9041,6 +9045,25 @@ struct SliceBounds {
   std::int64_t step = 1;
   [[nodiscard]] constexpr auto length() const -> std::int64_t { return (end - start + step - 1) / step; }
 };
+/// Python's `start:stop:step`, as written.
+struct SliceArgument {
+  std::optional<std::int64_t> start;
+  std::optional<std::int64_t> stop;
+  std::int64_t step = 1;
+};
+/// The numbers of a slice argument; none if a part is no known integer. Needs an argument of kind slice.
+[[nodiscard]] constexpr auto slice_argument(const Graph& graph, const Argument& slice)
+    -> std::optional<SliceArgument> {
+  const auto parts = graph.children(slice);
+  for (const Argument& part : parts)
+    if (!part.is_none() && !part.is(ArgumentKind::integer)) return std::nullopt;
+  SliceArgument result;
+  if (!parts[0].is_none()) result.start = parts[0].integer();
+  if (!parts[1].is_none()) result.stop = parts[1].integer();
+  if (!parts[2].is_none()) result.step = parts[2].integer();
+  return result;
+}
+/// Needs a step of at least 1, as PyTorch does.
 [[nodiscard]] constexpr auto clamp_slice(std::optional<std::int64_t> start, std::optional<std::int64_t> end,
                                          std::int64_t step, std::int64_t size) -> SliceBounds {
   const auto clamp = [size](std::int64_t v) {
@@ -9601,14 +9624,9 @@ class ViewMaker {
   }
   [[nodiscard]] constexpr auto slice_by(std::uint32_t view, std::int64_t dim, const Argument& item) const
       -> std::optional<std::uint32_t> {
-    const auto parts = graph_.children(item);
-    for (const Argument& part : parts)
-      if (!part.is_none() && !part.is(ArgumentKind::integer)) return std::nullopt;
-    const auto bound = [](const Argument& part) -> std::optional<std::int64_t> {
-      if (part.is_none()) return std::nullopt;
-      return part.integer();
-    };
-    return slice(view, dim, bound(parts[0]), bound(parts[1]), parts[2].is_none() ? 1 : parts[2].integer());
+    const auto bounds = slice_argument(graph_, item);
+    if (!bounds) return std::nullopt;
+    return slice(view, dim, bounds->start, bounds->stop, bounds->step);
   }
 
   const Graph& graph_;
@@ -9700,6 +9718,7 @@ class ViewRules {
     switch (rule) {
       case ops::ViewRule::none: return std::nullopt;
       case ops::ViewRule::identity: return parent;
+      case ops::ViewRule::identity_if_real: return is_complex(from.dtype) ? make_.opaque(parent, id) : parent;
       case ops::ViewRule::select: {
         const auto dim = call.integer("dim");
         const auto index = call.integer("index");
@@ -10166,10 +10185,15 @@ class AliasAnalyser {
                         text_of("writes into part of an expanded and reshaped view of '", base,
                                 "'; fxpass cannot tell which places that is"));
     }
-    if (view.has_geometry && !writes_one_value && has_expanded_dimension(analysis_->geometry(view)))
+    if (view.has_geometry && !writes_one_value && has_expanded_dimension(analysis_->geometry(view))) {
+      const Text what = text_of("writes into an expanded view of '", base, "', several elements of which are one place; ");
+      // Writes by a mask or by indices PyTorch lets through with a warning, and says no more of what they do.
+      const std::string_view op = graph.schema(graph.op(id)).base();
+      if (op == "aten.masked_fill_" || op == "aten.index_put_" || op == "operator.setitem")
+        return error_at(graph, id, DiagnosticCode::unsupported_mutation, text_of(what, "clone() it first"));
       return error_at(graph, id, DiagnosticCode::eager_would_raise,
-                      text_of("writes into an expanded view of '", base,
-                              "', several elements of which are one place; PyTorch raises here, clone() it first"));
+                      text_of(what, "PyTorch raises here, clone() it first"));
+    }
     return {};
   }
 
@@ -17408,30 +17432,6 @@ struct LowerMoveDim {
 
 namespace detail {
 
-/// A slice of one dimension as Python means it, cut to the dimension's size.
-struct SliceBounds {
-  std::int64_t start = 0;
-  std::int64_t stop = 0;
-  std::int64_t step = 1;
-
-  [[nodiscard]] constexpr auto count() const -> std::int64_t {
-    return stop <= start ? 0 : (stop - start + step - 1) / step;
-  }
-  [[nodiscard]] constexpr auto is_whole(std::int64_t size) const -> bool {
-    return start == 0 && stop == size && step == 1;
-  }
-
-  [[nodiscard]] static constexpr auto of(std::int64_t size, std::optional<std::int64_t> start,
-                                         std::optional<std::int64_t> stop, std::int64_t step) -> SliceBounds {
-    const auto cut = [size](std::int64_t at) { return std::clamp(at < 0 ? at + size : at, std::int64_t{0}, size); };
-    SliceBounds bounds;
-    bounds.start = start ? cut(*start) : 0;
-    bounds.stop = std::max(bounds.start, stop ? cut(*stop) : size);
-    bounds.step = step;
-    return bounds;
-  }
-};
-
 /// The bounds that `start`, `end` and `step` of a call give dimension `dim` of `x`.
 constexpr auto slice_bounds(auto& c, const Call& call, hlo::Value x, std::size_t dim) -> SliceBounds {
   const auto bound = [&](std::string_view name) -> std::optional<std::int64_t> {
@@ -17440,11 +17440,11 @@ constexpr auto slice_bounds(auto& c, const Call& call, hlo::Value x, std::size_t
   };
   const std::int64_t step = c.integer(call, "step");
   if (step < 1) c.fail(call, DiagnosticCode::eager_would_raise, "the step of a slice must be positive");
-  return SliceBounds::of(c.builder().dims(x)[dim], bound("start"), bound("end"), std::max(step, std::int64_t{1}));
+  return clamp_slice(bound("start"), bound("end"), std::max(step, std::int64_t{1}), c.builder().dims(x)[dim]);
 }
 
 constexpr auto slice(auto& c, hlo::Value x, std::size_t dim, const SliceBounds& bounds) -> hlo::Value {
-  return c.builder().slice_in_dim(x, static_cast<std::int64_t>(dim), bounds.start, bounds.stop, bounds.step);
+  return c.builder().slice_in_dim(x, static_cast<std::int64_t>(dim), bounds.start, bounds.end, bounds.step);
 }
 
 /// Index `index` of a dimension, which goes away. Negative indices count from the end.
@@ -17551,18 +17551,18 @@ struct LowerSliceScatter {
     auto& b = c.builder();
     const hlo::Value x = c.tensor(call, "self");
     const std::size_t dim = c.dim(call, "dim", b.rank(x));
-    const detail::SliceBounds bounds = detail::slice_bounds(c, call, x, dim);
+    const SliceBounds bounds = detail::slice_bounds(c, call, x, dim);
     hlo::Dims window = b.dims(x);
-    window[dim] = bounds.count();
+    window[dim] = bounds.length();
     const hlo::Value source = c.broadcast_to(call, b.convert(c.tensor(call, "src"), b.dtype(x)), window);
-    if (bounds.count() == 0) return x;
+    if (bounds.length() == 0) return x;
     hlo::Dims starts(b.rank(x), 0);
     starts[dim] = bounds.start;
     if (bounds.step == 1) return detail::update_slice(c, x, source, starts);
     // Spread over every step-th place of a full-sized array, and chosen there.
     hlo::Dims low = starts, high(b.rank(x), 0), interior(b.rank(x), 0);
     interior[dim] = bounds.step - 1;
-    high[dim] = b.dims(x)[dim] - bounds.start - ((bounds.count() - 1) * bounds.step + 1);
+    high[dim] = b.dims(x)[dim] - bounds.start - ((bounds.length() - 1) * bounds.step + 1);
     const auto spread = [&](hlo::Value value, hlo::Value padding) {
       return b.pad(value, padding, low, high, interior);
     };
@@ -18198,7 +18198,7 @@ struct LowerGetItem {
           return;
         }
         case ArgumentKind::integer: x_ = detail::select(c_, call_, x_, at_, entry.integer()); return;
-        case ArgumentKind::slice: take_slice(c_.graph().children(entry)); return;
+        case ArgumentKind::slice: take_slice(entry); return;
         case ArgumentKind::node: take_tensor(c_.tensor(call_, entry, "index")); return;
         case ArgumentKind::list: take_list(c_.graph().children(entry)); return;
         default: x_ = c_.unsupported(call_, "an index that is no number, slice, None, Ellipsis or tensor"); return;
@@ -18211,23 +18211,18 @@ struct LowerGetItem {
       const TensorMeta* meta = c_.graph().tensor(entry.node());
       return meta != nullptr && meta->dtype == DType::boolean ? meta->rank : 1;
     }
-    constexpr void take_slice(std::span<const Argument> parts) {
-      std::optional<std::int64_t> bounds[3];
-      for (std::size_t i = 0; i < 3; ++i) {
-        if (parts[i].is_none()) continue;
-        if (!parts[i].is(ArgumentKind::integer)) {
-          x_ = c_.unsupported(call_, "a slice with a bound that is no known integer");
-          return;
-        }
-        bounds[i] = parts[i].integer();
-      }
-      const std::int64_t step = bounds[2].value_or(1);
-      if (step < 1 || at_ >= c_.builder().rank(x_)) {
-        x_ = c_.fail(call_, DiagnosticCode::eager_would_raise,
-                     step < 1 ? "the step of a slice must be positive" : "more indices than dimensions");
+    constexpr void take_slice(const Argument& entry) {
+      const auto given = slice_argument(c_.graph(), entry);
+      if (!given) {
+        x_ = c_.unsupported(call_, "a slice with a bound that is no known integer");
         return;
       }
-      x_ = detail::slice(c_, x_, at_, detail::SliceBounds::of(c_.builder().dims(x_)[at_], bounds[0], bounds[1], step));
+      if (given->step < 1 || at_ >= c_.builder().rank(x_)) {
+        x_ = c_.fail(call_, DiagnosticCode::eager_would_raise,
+                     given->step < 1 ? "the step of a slice must be positive" : "more indices than dimensions");
+        return;
+      }
+      x_ = detail::slice(c_, x_, at_, clamp_slice(given->start, given->stop, given->step, c_.builder().dims(x_)[at_]));
       ++at_;
     }
     constexpr void take_tensor(hlo::Value index) {

@@ -103,7 +103,8 @@ class Editor {
     node.arguments = graph_->add_arguments(own.view());
     node.stack_trace = graph_->node(position).stack_trace;
     node.op = operators_.intern(*graph_, node.kind, node.target, graph_->arguments_in(node.arguments));
-    const Text own_name = default_name(graph_->text(node.target));
+    Text own_name;
+    if (name.empty()) own_name = default_name(graph_->text(node.target));
     const TextId wanted = texts_.intern(*graph_, name.empty() ? own_name.view() : name);
     node.name = unique_name(graph_->text(wanted));
     const NodeId id = graph_->add_node(node);

@@ -61,6 +61,7 @@ inline constexpr std::string_view functional_kernel_operator = "higher_order.nki
 
 /// Whether node `id` calls a kernel, in either form.
 [[nodiscard]] constexpr auto is_kernel_call(const Graph& graph, const Operator& op) -> bool {
+  if (op.row < ops::aten_rows || op.row == ops::no_row) return false;  // what most nodes are
   const std::string_view base = graph.schema(op).base();
   return base == kernel_operator || base == functional_kernel_operator;
 }

@@ -121,7 +121,7 @@ class AliasAnalysis {
     base.storage = storage;
     if (const TensorMeta* meta = graph.tensor(id)) {
       base.dtype = meta->dtype;
-      if (const auto g = geometry_of(graph, *meta)) set_geometry(base, *g);
+      set_geometry(base, graph, *meta);
     }
     return views_.push_back(base);
   }
@@ -167,6 +167,20 @@ class AliasAnalysis {
     v.dims = numbers_.append(g.sizes.view()).begin;
     numbers_.append(g.strides.view());
     v.offset = g.offset;
+  }
+  /// As the metadata states it, unless a number in it is symbolic. Each fresh tensor comes here: no `Geometry` on the way.
+  constexpr void set_geometry(View& v, const Graph& graph, const TensorMeta& meta) {
+    if (meta.storage_offset.is_symbolic()) return;
+    for (const SymInt n : graph.sizes(meta))
+      if (n.is_symbolic()) return;
+    for (const SymInt n : graph.strides(meta))
+      if (n.is_symbolic()) return;
+    v.has_geometry = true;
+    v.rank = meta.rank;
+    v.dims = numbers_.size();
+    for (const SymInt n : graph.sizes(meta)) numbers_.push_back(n.value());
+    for (const SymInt n : graph.strides(meta)) numbers_.push_back(n.value());
+    v.offset = meta.storage_offset.value();
   }
 
   Pool<std::uint32_t> of_node_;

@@ -111,11 +111,11 @@ class Functionaliser {
     TensorMeta meta;
     meta.dtype = dtype;
     if (const TensorMeta* base = graph.tensor(analysis_->storage_of(view).base)) meta.device = base->device;
-    Pool<SymInt> dims;
-    for (const std::int64_t size : sizes) dims.push_back(size);
-    Pool<SymInt> strides;
-    for (const std::int64_t stride : contiguous_strides(sizes)) strides.push_back(stride);
-    const ValueSpec value{ValueKind::tensor, graph.add_meta(meta, dims.view(), strides.view())};
+    sizes_.clear();
+    for (const std::int64_t size : sizes) sizes_.push_back(size);
+    strides_.clear();
+    for (const std::int64_t stride : contiguous_strides(sizes)) strides_.push_back(stride);
+    const ValueSpec value{ValueKind::tensor, graph.add_meta(meta, sizes_.view(), strides_.view())};
     return editor_->insert_before(position, target, arguments, value, name);
   }
   constexpr auto emit(NodeId position, std::string_view target, std::initializer_list<Argument> arguments, DType dtype,
@@ -125,7 +125,9 @@ class Functionaliser {
   }
   /// `x_modified` for what is written into x.
   [[nodiscard]] constexpr auto modified_name(std::uint32_t view) const -> Text {
-    return text_of(editor_->graph().name(analysis_->storage_of(view).base), "_modified");
+    Text name;
+    editor_->graph().append_name(name, editor_->graph().node(analysis_->storage_of(view).base).name);
+    return name.append("_modified");
   }
   /// A list of integers as an argument of this graph.
   constexpr auto list(std::span<const std::int64_t> numbers) -> Argument {
@@ -289,6 +291,8 @@ class Functionaliser {
   Pool<Value> values_;
   Pool<State> storages_;
   Pool<NodeId> substitutes_;
+  Pool<SymInt> sizes_;    ///< of the node that is emitted; kept for their memory
+  Pool<SymInt> strides_;
   bool changes_operands_ = false;
 };
 

@@ -6578,9 +6578,11 @@ struct FactInfo {
   std::string_view name;
   Status (*check)(const Graph&) = nullptr;  ///< null where a graph cannot show it
   bool has_artifact = false;
+  /// Whether `check` is there. g++ 12 with -fsanitize=undefined has no constant comparison of a function with null.
+  bool has_check = false;
 
   /// Whether a check can vouch for it behind a pass that promises nothing. None can for an artifact: it may be stale.
-  [[nodiscard]] constexpr auto can_be_rechecked() const -> bool { return check != nullptr && !has_artifact; }
+  [[nodiscard]] constexpr auto can_be_rechecked() const -> bool { return has_check && !has_artifact; }
   friend constexpr auto operator==(const FactInfo& a, const FactInfo& b) -> bool { return a.id == b.id; }
 };
 
@@ -6588,7 +6590,10 @@ namespace detail {
 template <class F>
 [[nodiscard]] consteval auto info_of_fact() -> FactInfo {
   FactInfo info{type_id<F>, F::name, nullptr, FactWithArtifact<F>};
-  if constexpr (CheckableFact<F>) info.check = &F::check;
+  if constexpr (CheckableFact<F>) {
+    info.check = &F::check;
+    info.has_check = true;
+  }
   return info;
 }
 }  // namespace detail
@@ -8863,7 +8868,7 @@ struct VerifyEach {
     // Checkers need a graph that is one.
     if (errors.empty())
       for (const FactInfo& fact : report.facts)
-        if (fact.check != nullptr) detail::check_fact(fact, graph, errors, "the graph is not");
+        if (fact.has_check) detail::check_fact(fact, graph, errors, "the graph is not");
     if (errors.empty()) return {};
     for (Diagnostic& d : errors) d.message = text_of("behind pass '", report.name, "': ", d.message);
     return errors;
@@ -18141,6 +18146,67 @@ struct LowerScatter {
 };
 
 /// Member of a tuple, or Python's `x[...]`: numbers, slices, None, `...` and tensors, alone or in a tuple.
+namespace detail {
+
+/// The places of a diagonal: one index for each of its two dimensions.
+struct Diagonal {
+  AdvancedIndex index;
+  hlo::Dims to_last;    ///< permutation that moves the diagonal, where `index` puts it, to the end
+  hlo::Dims from_last;  ///< and back
+};
+constexpr auto diagonal_of(auto& c, const Call& call, hlo::Value x) -> Diagonal {
+  auto& b = c.builder();
+  const hlo::Dims whole = b.dims(x);
+  const std::size_t dim1 = c.dim(call, "dim1", whole.size()), dim2 = c.dim(call, "dim2", whole.size());
+  Diagonal result;
+  if (whole.size() < 2 || dim1 == dim2) {
+    c.fail(call, DiagnosticCode::eager_would_raise, "a diagonal needs two different dimensions");
+    return result;
+  }
+  const std::int64_t offset = c.integer(call, "offset");
+  const std::int64_t below = std::max(-offset, std::int64_t{0}), above = std::max(offset, std::int64_t{0});
+  const std::int64_t length = std::max(std::min(whole[dim1] - below, whole[dim2] - above), std::int64_t{0});
+  const hlo::Value steps = b.iota({DType::i32, {length}}, 0);
+  for (const std::size_t d : {std::min(dim1, dim2), std::max(dim1, dim2)}) {
+    result.index.dims.push_back(static_cast<std::int64_t>(d));
+    result.index.indices.push_back(b.add(steps, c.full_like(steps, d == dim1 ? below : above)));
+  }
+  result.index.shape.push_back(length);
+  place_index(whole, result.index);
+  const auto last = static_cast<std::int64_t>(whole.size()) - 2;
+  std::int64_t at = 0;
+  while (result.index.offset_dims.contains(at)) ++at;
+  for (std::int64_t d = 0; d <= last; ++d) {
+    if (d != at) result.to_last.push_back(d);
+    result.from_last.push_back(d < at ? d : d == at ? last : d - 1);
+  }
+  result.to_last.push_back(at);
+  return result;
+}
+
+}  // namespace detail
+
+struct LowerDiagonal {
+  static constexpr std::array<std::string_view, 2> op{"aten.diagonal", "aten.diagonal_copy"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    const detail::Diagonal d = detail::diagonal_of(c, call, x);
+    if (d.index.dims.empty()) return {};
+    if (d.index.count() == 0) return c.full(c.result_shape(call), 0);
+    return c.builder().transpose(detail::gather(c, x, d.index), d.to_last);
+  }
+};
+
+struct LowerDiagonalScatter {
+  static constexpr std::string_view op = "aten.diagonal_scatter";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self"), source = c.tensor(call, "src");
+    const detail::Diagonal d = detail::diagonal_of(c, call, x);
+    if (d.index.dims.empty()) return {};
+    return detail::write(c, x, d.index, c.builder().transpose(source, d.from_last));
+  }
+};
+
 struct LowerGetItem {
   static constexpr std::string_view op = "operator.getitem";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -18259,7 +18325,8 @@ struct LowerGetItem {
 };
 
 using IndexingLowerings = lowerings<LowerIndex, LowerIndexPut, LowerIndexSelect, LowerEmbedding, LowerIndexCopy,
-                                    LowerIndexAdd, LowerIndexFill, LowerGather, LowerScatter, LowerGetItem>;
+                                    LowerIndexAdd, LowerIndexFill, LowerGather, LowerScatter, LowerDiagonal,
+                                    LowerDiagonalScatter, LowerGetItem>;
 
 }  // namespace fxpass
 

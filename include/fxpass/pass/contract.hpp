@@ -142,9 +142,11 @@ struct FactInfo {
   std::string_view name;
   Status (*check)(const Graph&) = nullptr;  ///< null where a graph cannot show it
   bool has_artifact = false;
+  /// Whether `check` is there. g++ 12 with -fsanitize=undefined has no constant comparison of a function with null.
+  bool has_check = false;
 
   /// Whether a check can vouch for it behind a pass that promises nothing. None can for an artifact: it may be stale.
-  [[nodiscard]] constexpr auto can_be_rechecked() const -> bool { return check != nullptr && !has_artifact; }
+  [[nodiscard]] constexpr auto can_be_rechecked() const -> bool { return has_check && !has_artifact; }
   friend constexpr auto operator==(const FactInfo& a, const FactInfo& b) -> bool { return a.id == b.id; }
 };
 
@@ -152,7 +154,10 @@ namespace detail {
 template <class F>
 [[nodiscard]] consteval auto info_of_fact() -> FactInfo {
   FactInfo info{type_id<F>, F::name, nullptr, FactWithArtifact<F>};
-  if constexpr (CheckableFact<F>) info.check = &F::check;
+  if constexpr (CheckableFact<F>) {
+    info.check = &F::check;
+    info.has_check = true;
+  }
   return info;
 }
 }  // namespace detail

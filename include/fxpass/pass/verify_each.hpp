@@ -21,7 +21,7 @@ struct VerifyEach {
     // Checkers need a graph that is one.
     if (errors.empty())
       for (const FactInfo& fact : report.facts)
-        if (fact.check != nullptr) detail::check_fact(fact, graph, errors, "the graph is not");
+        if (fact.has_check) detail::check_fact(fact, graph, errors, "the graph is not");
     if (errors.empty()) return {};
     for (Diagnostic& d : errors) d.message = text_of("behind pass '", report.name, "': ", d.message);
     return errors;

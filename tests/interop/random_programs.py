@@ -42,7 +42,7 @@ class Captured:
     names: dict  # of an input in the signature -> of the tensor in the state
     before: dict  # the state: every input, buffer and constant by name
     after: dict
-    outputs: list
+    outputs: list | None = None  # None: eager refuses the program
 
 
 @dataclass
@@ -78,7 +78,11 @@ def captured_by_export(program, directory):
     module, inputs = program.module(), program.inputs()
     result = capture_export(copy.deepcopy(module), program.inputs(), "training", directory, ())
     before = {**result.constants, **cloned(state_of(module, inputs))}
-    outputs = [output.clone() for output in module(*inputs.values())]
+    outputs = None
+    try:
+        outputs = [output.clone() for output in module(*inputs.values())]
+    except REFUSED_BY_EAGER:
+        assert program.raises
     after = {**result.constants, **cloned(state_of(module, inputs))}
     return Captured(result.path, result.names, before, after, outputs)
 
@@ -101,11 +105,16 @@ def captured_by_dynamo(program, directory):
         placeholders = [node.name for node in gm.graph.nodes if node.op == "placeholder"]
         names = {name: owners[id(value)] for name, value in zip(placeholders, example_inputs, strict=True)}
         dump(gm, path, example_inputs)
-        captured.append(Captured(path, names, before, {}, []))
+        captured.append(Captured(path, names, before, {}))
         return run
 
     torch._dynamo.reset()
-    outputs = torch.compile(module, backend=backend, fullgraph=True, dynamic=False)(*inputs.values())
+    try:
+        outputs = torch.compile(module, backend=backend, fullgraph=True, dynamic=False)(*inputs.values())
+    except REFUSED_BY_EAGER:
+        if captured and program.raises:
+            return captured[0]
+        raise
     if not captured:
         raise NotCaptured("Dynamo made no graph")
     captured[0].after = cloned(state_of(module, inputs))
@@ -166,6 +175,8 @@ def difference(what, actual, expected):
 
 def judged(captured, signature, outputs, left, after):
     """`left`: the state that the program itself leaves; `after`: the state with outputs written back."""
+    if captured.outputs is None:
+        return Outcome("different", "eager PyTorch refuses this program")
     for name, tensor in captured.before.items():
         if not same(left[name], tensor):
             return difference(f"the rewritten program itself wrote {name}", left[name], tensor)
@@ -191,6 +202,8 @@ def judged_python(captured, result):
         exec(compile(result.emitted, "rewritten.py", "exec"), scope)
         values = [value.clone() for value in scope["forward"](*(state[name] for name in names))]
     except Exception as error:
+        if captured.outputs is None:
+            return Outcome("raises")
         return Outcome("different", f"the rewritten program raises {type(error).__name__}: {error}")
     if len(values) != len(result.signature["outputs"]):
         return Outcome("different", f"{len(values)} outputs, the signature has {len(result.signature['outputs'])}")
@@ -200,6 +213,8 @@ def judged_python(captured, result):
 
 
 def judged_xla(captured, result):
+    if captured.outputs is None:
+        return Outcome("raises")  # a module cannot raise where an index is out of range
     values = {key: captured.before[name] for key, name in captured.names.items()}
     try:
         session = Session(Executable(result.emitted), result.signature, values)
@@ -227,14 +242,18 @@ class Runner:
             captured = self.captured(program, source)
         except NotCaptured as error:
             return Outcome("raises" if program.raises else "not captured", str(error))
-        return self.outcome_of(captured, program, emit)
+        return self.outcome_of(captured, emit)
 
-    def outcome_of(self, captured, program, emit):
-        result = compiled(self.fxpassc, captured, emit)
-        if isinstance(result, Outcome):
-            return result
-        outcome = JUDGES[emit](captured, result)
-        return Outcome("raises") if program.raises and "raises" in outcome.detail else outcome
+    def outcome_of(self, captured, emit="fx-python"):
+        return self.judged(captured, compiled(self.fxpassc, captured, emit), emit)
+
+    @staticmethod
+    def judged(captured, result, emit="fx-python"):
+        """`result`: what `compiled` returned."""
+        if not isinstance(result, Outcome):
+            return JUDGES[emit](captured, result)
+        refused_by_both = result.kind == "refused" and captured.outputs is None
+        return Outcome("raises") if refused_by_both else result
 
 
 # Shrinking ----------------------------------------------------------------------------------------------------

@@ -869,3 +869,7 @@ RARE_WRITES = """
     power minimum out foreach metadata masked_scatter lerp put fill_diagonal cumsum tril scatter_reduce
 """.split()
 READS = "arithmetic arithmetic unary where reduction clone clone cat gather cast matmul".split()
+# What reads a value, as coverage counts it; "caller" is who passed an input, or owns a buffer, and sees it afterwards.
+READERS = """
+    arithmetic reduction clone cat gather cast matmul operand mask index output caller
+""".split()

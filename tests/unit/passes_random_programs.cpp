@@ -178,9 +178,8 @@ class RandomProgram {
   auto readable_for(const EagerTensor& target) -> const Live* {
     for (int attempt = 0; attempt < 6; ++attempt) {
       const Live& v = any();
-      const auto common = broadcast_sizes(target.geometry.sizes.view(), v.tensor.geometry.sizes.view());
       const bool promotes = v.tensor.dtype == target.dtype;
-      if (!common || !(*common == target.geometry.sizes) || !promotes) continue;
+      if (!promotes || !broadcasts_to(v.tensor.geometry.sizes.view(), target.geometry.sizes.view())) continue;
       if (v.tensor.storage == target.storage && partially_overlap(target.geometry, v.tensor.geometry)) continue;
       return &v;
     }

@@ -36,19 +36,13 @@ class Call {
     const auto found = find_position(name);
     return found ? given_at(found->position, found->parameter) : std::nullopt;
   }
-  /// Calls `visit(parameter, argument)` for each parameter of the schema, in its order, with what `given` says of it.
-  /// Reads the schema once, where asking for each parameter by its name would read it for each.
-  template <class F>
-  constexpr void for_each_parameter(F&& visit) const {
-    const bool is_in_order = op().parameters == TextId{};
-    ops::ParameterReader reader = schema_.parameters();
-    std::uint32_t position = 0;
-    for (auto p = reader.next(); p; p = reader.next(), ++position) {
-      std::optional<Argument> a;
-      if (is_in_order) a = given_at(position, *p);
-      if (!a) a = is_in_order ? given_by_keyword(p->name) : given(p->name);
-      visit(*p, a);
-    }
+  /// The same for the parameter that the schema has at `position`: for those who go through all of them, and need not
+  /// search the schema for each. O(arguments).
+  [[nodiscard]] constexpr auto given(std::uint32_t position, const ops::Parameter& parameter) const
+      -> std::optional<Argument> {
+    if (op().parameters != TextId{}) return given(parameter.name);
+    if (const auto a = given_at(position, parameter)) return a;
+    return given_by_keyword(parameter.name);
   }
   /// The tensor given for `name`, or `no_node`.
   [[nodiscard]] constexpr auto operand(std::string_view name) const -> NodeId {

@@ -96,10 +96,14 @@ struct Geometry {
 }
 
 /// Whether several elements share a place because a dimension has stride 0; PyTorch refuses to write such a tensor.
-[[nodiscard]] constexpr auto has_expanded_dimension(const Geometry& g) -> bool {
-  for (std::uint32_t i = 0; i < g.rank(); ++i)
-    if (g.sizes[i] > 1 && g.strides[i] == 0) return true;
+[[nodiscard]] constexpr auto has_expanded_dimension(std::span<const std::int64_t> sizes,
+                                                    std::span<const std::int64_t> strides) -> bool {
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    if (sizes[i] > 1 && strides[i] == 0) return true;
   return false;
+}
+[[nodiscard]] constexpr auto has_expanded_dimension(const Geometry& g) -> bool {
+  return has_expanded_dimension(g.sizes.view(), g.strides.view());
 }
 
 /// Whether two tensors are the same elements in the same order: equal but for dimensions of size 1.
@@ -236,19 +240,13 @@ struct SliceArgument {
   return result;
 }
 
-/// Shape of `a` and `b` broadcast together, or none.
-[[nodiscard]] constexpr auto broadcast_sizes(std::span<const std::int64_t> a, std::span<const std::int64_t> b)
-    -> std::optional<Pool<std::int64_t>> {
-  const std::size_t rank = a.size() > b.size() ? a.size() : b.size();
-  Pool<std::int64_t> result;
-  result.resize(static_cast<std::uint32_t>(rank), 1);
-  for (std::size_t i = 0; i < rank; ++i) {
-    const std::int64_t x = i < rank - a.size() ? 1 : a[i - (rank - a.size())];
-    const std::int64_t y = i < rank - b.size() ? 1 : b[i - (rank - b.size())];
-    if (x != y && x != 1 && y != 1) return std::nullopt;
-    result[static_cast<std::uint32_t>(i)] = x == 1 ? y : x;
-  }
-  return result;
+/// Whether a tensor of sizes `from` can be broadcast to exactly `to`.
+[[nodiscard]] constexpr auto broadcasts_to(std::span<const std::int64_t> from, std::span<const std::int64_t> to) -> bool {
+  if (from.size() > to.size()) return false;
+  const auto expanded = to.subspan(to.size() - from.size());
+  for (std::size_t i = 0; i < from.size(); ++i)
+    if (from[i] != expanded[i] && from[i] != 1) return false;
+  return true;
 }
 
 }  // namespace fxpass

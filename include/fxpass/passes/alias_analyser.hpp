@@ -172,6 +172,10 @@ class AliasAnalyser {
 
   // Writes -----------------------------------------------------------------------------------------------------------
   [[nodiscard]] static constexpr auto self_of(const Graph& graph, NodeId id) -> NodeId {
+    // Operators whose writes are carried out write their first parameter, `self` or `input`.
+    const auto arguments = graph.arguments(id);
+    if (graph.op(id).parameters == TextId{} && !arguments.empty() && !arguments[0].is_keyword())
+      return arguments[0].is_node() ? arguments[0].node() : no_node;
     const Call call(graph, id);
     if (const NodeId self = call.operand("self"); self != no_node) return self;
     return call.operand("input");
@@ -266,14 +270,14 @@ class AliasAnalyser {
                                             bool writes_one_value) const -> Status {
     const View& view = analysis_->view(view_id);
     const Storage& storage = analysis_->storage_of(view_id);
-    const Text base = graph.name(storage.base);
+    const auto base = [&] { return graph.name(storage.base); };
     if (storage.undecidable)
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                      text_of("writes into input '", base, "', which shares its storage with another input at another "
+                      text_of("writes into input '", base(), "', which shares its storage with another input at another "
                               "place; what the other input holds afterwards is not decidable"));
     if (storage.of_unknown_origin)
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                      text_of("writes into '", base, "', the result of ", graph.target(storage.base),
+                      text_of("writes into '", base(), "', the result of ", graph.target(storage.base),
                               ", an operator without schema: it may be a view of its operands"));
     if (graph.node(storage.base).kind == NodeKind::get_attr)
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
@@ -282,18 +286,18 @@ class AliasAnalyser {
     for (std::uint32_t v = view_id; v != no_view; v = analysis_->view(v).parent)
       if (analysis_->view(v).step.is_opaque())
         return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                        text_of("writes into '", base, "' through a view that fxpass cannot invert"));
+                        text_of("writes into '", base(), "' through a view that fxpass cannot invert"));
     bool takes_part = false;
     for (std::uint32_t v = view_id; v != no_view; v = analysis_->view(v).parent) {
       const ViewStep& step = analysis_->view(v).step;
       takes_part = takes_part || step.takes_part();
       if (takes_part && step.kind == ViewStep::Kind::expand)
         return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                        text_of("writes into part of an expanded and reshaped view of '", base,
+                        text_of("writes into part of an expanded and reshaped view of '", base(),
                                 "'; fxpass cannot tell which places that is"));
     }
-    if (view.has_geometry && !writes_one_value && has_expanded_dimension(analysis_->geometry(view))) {
-      const Text what = text_of("writes into an expanded view of '", base, "', several elements of which are one place; ");
+    if (view.has_geometry && !writes_one_value && has_expanded_dimension(analysis_->sizes(view), analysis_->strides(view))) {
+      const Text what = text_of("writes into an expanded view of '", base(), "', several elements of which are one place; ");
       // Writes by a mask or by indices PyTorch lets through with a warning, and says no more of what they do.
       const std::string_view op = graph.schema(graph.op(id)).base();
       if (op == "aten.masked_fill_" || op == "aten.index_put_" || op == "operator.setitem")

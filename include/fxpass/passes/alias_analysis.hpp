@@ -97,6 +97,10 @@ class AliasAnalysis {
   [[nodiscard]] constexpr auto sizes(const View& v) const -> std::span<const std::int64_t> {
     return numbers_.view(Range{v.dims, v.rank});
   }
+  /// Needs `has_geometry`.
+  [[nodiscard]] constexpr auto strides(const View& v) const -> std::span<const std::int64_t> {
+    return numbers_.view(Range{v.dims + v.rank, v.rank});
+  }
   [[nodiscard]] constexpr auto order(const View& v) const -> std::span<const std::int64_t> {
     return numbers_.view(v.step.order);
   }
@@ -104,7 +108,7 @@ class AliasAnalysis {
   [[nodiscard]] constexpr auto geometry(const View& v) const -> Geometry {
     Geometry g;
     g.sizes.append(sizes(v));
-    g.strides.append(numbers_.view(Range{v.dims + v.rank, v.rank}));
+    g.strides.append(strides(v));
     g.offset = v.offset;
     return g;
   }

@@ -202,8 +202,7 @@ class OutOfPlaceRewriter {
     for (std::uint32_t i = 0; i < now.size(); ++i)
       if (!stripped.empty() || now[i] != 1) stripped.push_back(now[i]);
     const auto& broadcast_from = drops_leading_ones ? stripped : now;
-    const auto common = broadcast_sizes(broadcast_from.view(), wanted.view());
-    if (!common || !(*common == wanted))
+    if (!broadcasts_to(broadcast_from.view(), wanted.view()))
       return error_at(sweep.graph(), sweep.id(), DiagnosticCode::eager_would_raise,
                       "the value does not broadcast to the shape of what it is written into; PyTorch raises here");
     const bool casts = from != dtype(view);
@@ -233,6 +232,18 @@ class OutOfPlaceRewriter {
   }
 
   // In-place operators -----------------------------------------------------------------------------------------------
+  /// An in-place operator, and the target of the one that does the same without writing; empty if there is none.
+  struct Twin {
+    ops::CatalogRow row = ops::no_row;
+    TextId target;
+    Range parameters;  ///< of the in-place operator, in `parameters_`
+  };
+  /// A parameter of the in-place operator at hand, and what the call gives for it.
+  struct Bound {
+    ops::Parameter parameter;
+    std::optional<Argument> argument;
+  };
+
   constexpr auto rewrite_in_place(Sweep& sweep, ops::WriteRule rule, std::uint32_t view) -> Status {
     if (!analysis_->view(view).has_geometry)
       return needs_metadata(sweep, sweep.graph().arguments(sweep.id())[0].node());
@@ -255,14 +266,16 @@ class OutOfPlaceRewriter {
     const Graph& graph = sweep.graph();
     const NodeId id = sweep.id();
     const Operator op = graph.op(id);
-    const TextId twin = twin_of(sweep, op.row);
-    if (twin == TextId{})
+    const Twin& twin = twin_of(sweep, op.row);
+    if (twin.target == TextId{})
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                       text_of(graph.schema(op).name(), " has no twin that does not write"));
     bound_.clear();
-    Call(graph, id).for_each_parameter([&](const ops::Parameter& parameter, const std::optional<Argument>& argument) {
-      bound_.push_back({parameter, argument});
-    });
+    const Call call(graph, id);
+    for (std::uint32_t i = 0; i < twin.parameters.count; ++i) {
+      const ops::Parameter& parameter = parameters_[twin.parameters.begin + i];
+      bound_.push_back({parameter, call.given(i, parameter)});
+    }
     if (Status refused = check_operands(sweep, rule, view); !refused) return std::move(refused).error();
     const auto result = result_dtype(sweep, rule, view);
     if (!result) return result.error();
@@ -276,20 +289,26 @@ class OutOfPlaceRewriter {
     Text name;  // not by ?:, which g++ 12 evaluates wrongly for class types in constant expressions
     if (!casts) name = values_.modified_name(view);
     const Pool<std::int64_t> shape = sizes(view);
-    NodeId node = values_.emit(id, graph.text(twin), arguments->view(), *result, shape.view(), view, name);
+    NodeId node = values_.emit(id, graph.text(twin.target), arguments->view(), *result, shape.view(), view, name);
     if (casts) node = cast(sweep, node, dtype(view), shape, view, true);
     return node;
   }
 
-  /// Target of the functional twin of an operator; empty if it has none.
-  constexpr auto twin_of(Sweep& sweep, ops::CatalogRow row) -> TextId {
+  /// What is to be known of an in-place operator, found out when it is met first. Valid until the next call.
+  constexpr auto twin_of(Sweep& sweep, ops::CatalogRow row) -> const Twin& {
     for (const Twin& known : twins_)
-      if (known.row == row) return known.target;
-    const ops::CatalogRow twin = ops::functional_twin(row);
-    TextId target;
-    if (twin != ops::no_row) target = sweep.editor().text(text_of("torch.ops.", ops::schema(twin).name()));
-    twins_.push_back({row, target});
-    return target;
+      if (known.row == row) return known;
+    Twin twin;
+    twin.row = row;
+    const ops::CatalogRow functional = ops::functional_twin(row);
+    if (functional != ops::no_row)
+      twin.target = sweep.editor().text(text_of("torch.ops.", ops::schema(functional).name()));
+    twin.parameters.begin = parameters_.size();
+    ops::ParameterReader reader = ops::schema(row).parameters();
+    for (auto p = reader.next(); p; p = reader.next()) parameters_.push_back(*p);
+    twin.parameters.count = parameters_.size() - twin.parameters.begin;
+    twins_.push_back(twin);
+    return twins_.back();
   }
   /// Arguments in ATen's order, operands at their newest value, what the call leaves out left out.
   constexpr auto twin_arguments(Sweep& sweep, std::uint32_t view) -> Expected<Pool<Argument>> {
@@ -322,7 +341,7 @@ class OutOfPlaceRewriter {
   }
   /// An in-place operator does not grow its target: PyTorch raises where an operand would make it.
   constexpr auto check_operands(Sweep& sweep, ops::WriteRule rule, std::uint32_t view) const -> Status {
-    const Pool<std::int64_t> shape = sizes(view);
+    const auto shape = analysis_->sizes(analysis_->view(view));
     for (const auto& [parameter, argument] : bound_) {
       if (!argument || !argument->is_node() || parameter.written) continue;
       const NodeId operand = argument->node();
@@ -330,8 +349,7 @@ class OutOfPlaceRewriter {
       const auto g = geometry_of(sweep.graph(), operand);
       if (!g) return needs_metadata(sweep, operand);
       if (is_elementwise_operand(parameter.name)) {
-        const auto common = broadcast_sizes(shape.view(), g->sizes.view());
-        if (!common || !(*common == shape))
+        if (!broadcasts_to(g->sizes.view(), shape))
           return error_at(sweep.graph(), sweep.id(), DiagnosticCode::eager_would_raise,
                           text_of("'", sweep.graph().name(operand), "' does not broadcast to the shape of what is "
                                   "written; PyTorch raises here"));
@@ -527,21 +545,12 @@ class OutOfPlaceRewriter {
     return {};
   }
 
-  struct Twin {
-    ops::CatalogRow row = ops::no_row;
-    TextId target;
-  };
-  /// A parameter of the in-place operator at hand, and what the call gives for it.
-  struct Bound {
-    ops::Parameter parameter;
-    std::optional<Argument> argument;
-  };
-
   const AliasAnalysis* analysis_;
   Functionaliser values_;
   RewriteCounts counts_;
   std::uint32_t next_write_ = 0;
   Pool<Twin> twins_;  ///< of the operators met so far; few
+  Pool<ops::Parameter> parameters_;
   Pool<Bound> bound_;
 };
 

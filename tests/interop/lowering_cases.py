@@ -407,6 +407,21 @@ group(
     copy_int=lambda x, r, s, c: torch.ops.aten.copy(x.long(), r),
 )
 group(
+    "diagonals",
+    lambda: {"x": normal(3, 5), "y": normal(2, 3, 4, seed=1), "d": normal(3, seed=2), "p": normal(3, 2, seed=3)},
+    main=lambda x, y, d, p: x.diagonal(),
+    above=lambda x, y, d, p: x.diagonal(2),
+    below=lambda x, y, d, p: x.diagonal(-1),
+    single=lambda x, y, d, p: x.diagonal(4),
+    outside=lambda x, y, d, p: x.diagonal(5),
+    planes=lambda x, y, d, p: y.diagonal(0, 0, 2),
+    turned=lambda x, y, d, p: y.diagonal(1, -1, 0),
+    neighbours=lambda x, y, d, p: y.diagonal(-1, 1, 2),
+    scatter=lambda x, y, d, p: x.diagonal_scatter(d),
+    scatter_above=lambda x, y, d, p: x.diagonal_scatter(d[:1], 4),
+    scatter_planes=lambda x, y, d, p: y.diagonal_scatter(p, 0, 0, 2),
+)
+group(
     "creation",
     lambda: {"x": normal(3, 4)},
     zeros=lambda x: torch.zeros(2, 3) + x[0, 0],

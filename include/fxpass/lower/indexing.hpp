@@ -4,6 +4,7 @@
 #include <fxpass/lower/lowering.hpp>
 #include <fxpass/lower/shape_ops.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -430,6 +431,67 @@ struct LowerScatter {
 };
 
 /// Member of a tuple, or Python's `x[...]`: numbers, slices, None, `...` and tensors, alone or in a tuple.
+namespace detail {
+
+/// The places of a diagonal: one index for each of its two dimensions.
+struct Diagonal {
+  AdvancedIndex index;
+  hlo::Dims to_last;    ///< permutation that moves the diagonal, where `index` puts it, to the end
+  hlo::Dims from_last;  ///< and back
+};
+constexpr auto diagonal_of(auto& c, const Call& call, hlo::Value x) -> Diagonal {
+  auto& b = c.builder();
+  const hlo::Dims whole = b.dims(x);
+  const std::size_t dim1 = c.dim(call, "dim1", whole.size()), dim2 = c.dim(call, "dim2", whole.size());
+  Diagonal result;
+  if (whole.size() < 2 || dim1 == dim2) {
+    c.fail(call, DiagnosticCode::eager_would_raise, "a diagonal needs two different dimensions");
+    return result;
+  }
+  const std::int64_t offset = c.integer(call, "offset");
+  const std::int64_t below = std::max(-offset, std::int64_t{0}), above = std::max(offset, std::int64_t{0});
+  const std::int64_t length = std::max(std::min(whole[dim1] - below, whole[dim2] - above), std::int64_t{0});
+  const hlo::Value steps = b.iota({DType::i32, {length}}, 0);
+  for (const std::size_t d : {std::min(dim1, dim2), std::max(dim1, dim2)}) {
+    result.index.dims.push_back(static_cast<std::int64_t>(d));
+    result.index.indices.push_back(b.add(steps, c.full_like(steps, d == dim1 ? below : above)));
+  }
+  result.index.shape.push_back(length);
+  place_index(whole, result.index);
+  const auto last = static_cast<std::int64_t>(whole.size()) - 2;
+  std::int64_t at = 0;
+  while (result.index.offset_dims.contains(at)) ++at;
+  for (std::int64_t d = 0; d <= last; ++d) {
+    if (d != at) result.to_last.push_back(d);
+    result.from_last.push_back(d < at ? d : d == at ? last : d - 1);
+  }
+  result.to_last.push_back(at);
+  return result;
+}
+
+}  // namespace detail
+
+struct LowerDiagonal {
+  static constexpr std::array<std::string_view, 2> op{"aten.diagonal", "aten.diagonal_copy"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    const detail::Diagonal d = detail::diagonal_of(c, call, x);
+    if (d.index.dims.empty()) return {};
+    if (d.index.count() == 0) return c.full(c.result_shape(call), 0);
+    return c.builder().transpose(detail::gather(c, x, d.index), d.to_last);
+  }
+};
+
+struct LowerDiagonalScatter {
+  static constexpr std::string_view op = "aten.diagonal_scatter";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self"), source = c.tensor(call, "src");
+    const detail::Diagonal d = detail::diagonal_of(c, call, x);
+    if (d.index.dims.empty()) return {};
+    return detail::write(c, x, d.index, c.builder().transpose(source, d.from_last));
+  }
+};
+
 struct LowerGetItem {
   static constexpr std::string_view op = "operator.getitem";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -548,6 +610,7 @@ struct LowerGetItem {
 };
 
 using IndexingLowerings = lowerings<LowerIndex, LowerIndexPut, LowerIndexSelect, LowerEmbedding, LowerIndexCopy,
-                                    LowerIndexAdd, LowerIndexFill, LowerGather, LowerScatter, LowerGetItem>;
+                                    LowerIndexAdd, LowerIndexFill, LowerGather, LowerScatter, LowerDiagonal,
+                                    LowerDiagonalScatter, LowerGetItem>;
 
 }  // namespace fxpass

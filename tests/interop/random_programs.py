@@ -30,7 +30,7 @@ from xla_runner import Executable, Session
 SOURCES = ["dynamo", "training"]
 # What eager PyTorch raises when it refuses a program; Dynamo and export raise their own around it.
 REFUSED_BY_EAGER = (RuntimeError, IndexError, TypeError, ValueError)
-REFUSALS = ("refused", "not captured")
+REFUSALS = ("refused", "not captured", "accepted")  # outcomes that need a reason
 TIMEOUT_SECONDS = 60
 
 
@@ -43,6 +43,7 @@ class Captured:
     before: dict  # the state: every input, buffer and constant by name
     after: dict
     outputs: list | None = None  # None: eager refuses the program
+    refusal: str = ""  # what it says then
 
 
 @dataclass
@@ -53,7 +54,11 @@ class Compiled:
 
 @dataclass
 class Outcome:
-    """`kind`: equal, refused, raises (eager too), not captured; or different, crash, hang, which are failures."""
+    """`kind` is one of
+    equal, refused, not captured  (of a program that eager PyTorch runs)
+    raises, accepted              (of one that it refuses: so does fxpass, or the rewritten program; or nobody)
+    different, crash, hang        (these are failures)
+    """
 
     kind: str
     detail: str = ""
@@ -73,18 +78,24 @@ def cloned(state):
     return {name: tensor.clone() for name, tensor in state.items()}
 
 
+def first_line(error):
+    lines = str(error).strip().splitlines() or [""]
+    return f"{type(error).__name__}: {lines[0][:160]}"
+
+
 # Capturing ----------------------------------------------------------------------------------------------------
 def captured_by_export(program, directory):
     module, inputs = program.module(), program.inputs()
     result = capture_export(copy.deepcopy(module), program.inputs(), "training", directory, ())
     before = {**result.constants, **cloned(state_of(module, inputs))}
-    outputs = None
+    outputs, refusal = None, ""
     try:
         outputs = [output.clone() for output in module(*inputs.values())]
-    except REFUSED_BY_EAGER:
+    except REFUSED_BY_EAGER as error:
         assert program.raises
+        refusal = first_line(error)
     after = {**result.constants, **cloned(state_of(module, inputs))}
-    return Captured(result.path, result.names, before, after, outputs)
+    return Captured(result.path, result.names, before, after, outputs, refusal)
 
 
 def captured_by_dynamo(program, directory):
@@ -111,8 +122,9 @@ def captured_by_dynamo(program, directory):
     torch._dynamo.reset()
     try:
         outputs = torch.compile(module, backend=backend, fullgraph=True, dynamic=False)(*inputs.values())
-    except REFUSED_BY_EAGER:
+    except REFUSED_BY_EAGER as error:
         if captured and program.raises:
+            captured[0].refusal = first_line(error)
             return captured[0]
         raise
     if not captured:
@@ -141,8 +153,7 @@ def captured_program(program, source, directory):
     except NotCaptured:
         raise
     except Exception as error:  # every kind there is comes out of Dynamo and export
-        lines = str(error).strip().splitlines() or [""]
-        raise NotCaptured(f"{type(error).__name__}: {lines[0][:160]}") from error
+        raise NotCaptured(first_line(error)) from error
 
 
 # Compiling and judging ----------------------------------------------------------------------------------------
@@ -176,7 +187,7 @@ def difference(what, actual, expected):
 def judged(captured, signature, outputs, left, after):
     """`left`: the state that the program itself leaves; `after`: the state with outputs written back."""
     if captured.outputs is None:
-        return Outcome("different", "eager PyTorch refuses this program")
+        return Outcome("accepted", captured.refusal)
     for name, tensor in captured.before.items():
         if not same(left[name], tensor):
             return difference(f"the rewritten program itself wrote {name}", left[name], tensor)

@@ -361,7 +361,7 @@ class _Grower:
     # Views ---------------------------------------------------------------------------------------------------
     def view(self):
         value = self.any()
-        kind = self.random.choice(RARE_VIEWS if self.rare and self.chance(0.3) else VIEWS)
+        kind = self.random.choice(RARE_VIEWS if self.rare and self.chance(0.4) else VIEWS)
         text = getattr(self, f"view_{kind}")(value.name, value.tensor)
         count = 1
         if isinstance(text, tuple):
@@ -582,7 +582,7 @@ class _Grower:
     # Writes --------------------------------------------------------------------------------------------------
     def write(self):
         self.target = self.any()
-        kind = self.random.choice(RARE_WRITES if self.rare and self.chance(0.3) else WRITES)
+        kind = self.random.choice(RARE_WRITES if self.rare and self.chance(0.4) else WRITES)
         text = getattr(self, f"write_{kind}")(self.target.name, self.target.tensor)
         # Only an expression can be given a name.
         named = self.chance(0.15) and re.match(r"^(torch\.[\w.]+|\w+\.\w+)\(", text) is not None

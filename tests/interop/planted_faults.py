@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Mistakes that a compiler could make, put into what fxpassc emitted: what looks for mistakes has to find each.
+"""Mistakes that a compiler could make, put into what fxpassc emitted: the random programs have to find each.
 
-A fault is a function of an `Emitted` and its signature that changes either, wherever the mistake would show, and
-returns whether there was such a place.
+A fault is a function of an `Emitted` and its signature that changes either, wherever the mistake would show,
+and returns whether there was such a place.
 """
 
 import ast
@@ -157,7 +157,9 @@ def permutation_not_inverted(emitted, signature):
         args[1] = ast.parse(str(inverse), mode="eval").body
         return inverse != order
 
-    return replace_all([place for place in emitted.calls("aten.permute.default") if is_write(place[0])], change)
+    return replace_all(
+        [place for place in emitted.calls("aten.permute.default") if is_write(place[0])], change
+    )
 
 
 @fault
@@ -166,7 +168,13 @@ def write_lost(emitted, signature):
         assignment.value = args[0]
         return True
 
-    operators = ["aten.add.Tensor", "aten.mul.Tensor", "aten.sub.Tensor", "aten.relu.default", "aten.clamp.default"]
+    operators = [
+        "aten.add.Tensor",
+        "aten.mul.Tensor",
+        "aten.sub.Tensor",
+        "aten.relu.default",
+        "aten.clamp.default",
+    ]
     return replace_all([place for place in emitted.calls(*operators) if is_write(place[0])], change)
 
 

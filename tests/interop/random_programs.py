@@ -4,8 +4,9 @@
     python tests/interop/random_programs.py --first 0 --count 1000 --state build/random_programs.jsonl
 
 Each program is captured by Dynamo and by torch.export, rewritten, and run as a device would run it: the
-rewritten program writes no input, the outputs that io_map names are written back, and then outputs, inputs and
-buffers are equal to eager's. A run that was stopped goes on where it was: what `--state` holds is not done again.
+rewritten program writes no input, the outputs that io_map names are written back, and then outputs, inputs
+and buffers are equal to eager's. A run that was stopped goes on where it was: what `--state` holds is not
+done again.
 """
 
 import argparse
@@ -56,7 +57,7 @@ class Compiled:
 class Outcome:
     """`kind` is one of
     equal, refused, not captured  (of a program that eager PyTorch runs)
-    raises, accepted              (of one that it refuses: so does fxpass, or the rewritten program; or nobody)
+    raises, accepted              (of one that it refuses: so does fxpass or the rewritten program; or none)
     different, crash, hang        (these are failures)
     """
 
@@ -83,7 +84,7 @@ def first_line(error):
     return f"{type(error).__name__}: {lines[0][:160]}"
 
 
-# Capturing ----------------------------------------------------------------------------------------------------
+# Capturing ----------------------------------------------------------------------------------------------
 def captured_by_export(program, directory):
     module, inputs = program.module(), program.inputs()
     result = capture_export(copy.deepcopy(module), program.inputs(), "training", directory, ())
@@ -99,7 +100,7 @@ def captured_by_export(program, directory):
 
 
 def captured_by_dynamo(program, directory):
-    """Dynamo returns what it need not compute (an input, a tensor twice) beside its graph; the graph is judged."""
+    """It is the graph that is judged: what need not be computed, Dynamo itself returns beside it."""
     module, inputs = program.module(), program.inputs()
     before = cloned(state_of(module, inputs))
     owners = {id(tensor): name for name, tensor in state_of(module, inputs).items()}
@@ -156,7 +157,7 @@ def captured_program(program, source, directory):
         raise NotCaptured(first_line(error)) from error
 
 
-# Compiling and judging ----------------------------------------------------------------------------------------
+# Compiling and judging ----------------------------------------------------------------------------------
 def compiled(fxpassc, captured, emit):
     """A Compiled; or an Outcome where fxpassc refuses or fails."""
     out = captured.path.with_suffix({"fx-python": ".py", "hlo-text": ".hlo"}[emit])
@@ -164,9 +165,7 @@ def compiled(fxpassc, captured, emit):
     out.unlink(missing_ok=True)
     command = [fxpassc, "compile", captured.path, "-o", out, "--emit", emit, "--signature", signature]
     try:
-        result = subprocess.run(
-            command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
-        )
+        result = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False)
     except subprocess.TimeoutExpired:
         return Outcome("hang")
     if result.returncode == 0:
@@ -193,7 +192,9 @@ def judged(captured, signature, outputs, left, after):
             return difference(f"the rewritten program itself wrote {name}", left[name], tensor)
     targets = list(signature["io_map"].values())
     if len(set(targets)) != len(targets):
-        return Outcome("different", f"two outputs are the new value of one input: io_map is {signature['io_map']}")
+        return Outcome(
+            "different", f"two outputs are the new value of one input: io_map is {signature['io_map']}"
+        )
     if len(outputs) != len(captured.outputs):
         return Outcome("different", f"{len(outputs)} outputs, eager has {len(captured.outputs)}")
     for i, (actual, expected) in enumerate(zip(outputs, captured.outputs)):
@@ -217,7 +218,9 @@ def judged_python(captured, result):
             return Outcome("raises")
         return Outcome("different", f"the rewritten program raises {type(error).__name__}: {error}")
     if len(values) != len(result.signature["outputs"]):
-        return Outcome("different", f"{len(values)} outputs, the signature has {len(result.signature['outputs'])}")
+        return Outcome(
+            "different", f"{len(values)} outputs, the signature has {len(result.signature['outputs'])}"
+        )
     written = {names[target]: values[int(output)] for output, target in result.signature["io_map"].items()}
     count = result.signature["original_output_count"]
     return judged(captured, result.signature, values[:count], state, {**state, **written})
@@ -267,7 +270,7 @@ class Runner:
         return Outcome("raises") if refused_by_both else result
 
 
-# Shrinking ----------------------------------------------------------------------------------------------------
+# Shrinking ----------------------------------------------------------------------------------------------
 def runs(program):
     try:
         program.module()(*program.inputs().values())
@@ -349,9 +352,9 @@ def explained(runner, program, source, outcome, emit="fx-python"):
     return f"{source}, {emit}: {outcome.kind}: {outcome.detail}\n{small.source_code()}"
 
 
-# Coverage -----------------------------------------------------------------------------------------------------
+# Coverage -----------------------------------------------------------------------------------------------
 def coverage(reads, writes):
-    """Pairs of a view, a write and a reader: how many were seen, and which of those that could be were not."""
+    """How often each pair of a view, a write and a reader was seen."""
     pairs = {"view x reader": Counter(), "write x reader": Counter(), "view x write": Counter()}
     for (view, write, reader), count in reads.items():
         pairs["view x reader"][view, reader] += count
@@ -376,15 +379,19 @@ def coverage_table(reads, writes):
     return "\n".join(lines)
 
 
-# Command line -------------------------------------------------------------------------------------------------
+# Command line -------------------------------------------------------------------------------------------
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--count", type=int, default=300, help="how many seeds")
     parser.add_argument("--source", choices=SOURCES, action="append", help="default: both")
     parser.add_argument("--emit", choices=list(JUDGES), default="fx-python", help="hlo-text is run by XLA")
-    parser.add_argument("--state", type=pathlib.Path, help="results, one JSON object a line; done ones are kept")
-    parser.add_argument("--shrink-refused", action="store_true", help="shrink the first program of each refusal")
+    parser.add_argument(
+        "--state", type=pathlib.Path, help="results, one JSON object a line; done ones are kept"
+    )
+    parser.add_argument(
+        "--shrink-refused", action="store_true", help="shrink the first program of each refusal"
+    )
     parser.add_argument("--show", action="store_true", help="print the programs and do nothing")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
@@ -412,7 +419,9 @@ def run_all(runner, seeds, arguments):
             key = (seed, source, arguments.emit)
             if key not in done:
                 outcome = runner.outcome(grown, source, arguments.emit)
-                done[key] = dict(zip(("seed", "source", "emit"), key), kind=outcome.kind, detail=outcome.detail)
+                done[key] = dict(
+                    zip(("seed", "source", "emit"), key), kind=outcome.kind, detail=outcome.detail
+                )
                 shrinks = arguments.shrink_refused and not reasons[outcome.kind, outcome.reason()]
                 if outcome.is_failure() or (outcome.kind in REFUSALS and shrinks):
                     text = explained(runner, grown, source, outcome, arguments.emit)

@@ -2,9 +2,9 @@
 """Random programs of views, writes and reads, each a function of its seed.
 
 A program is grown statement by statement and run by eager PyTorch as it grows: a statement that eager refuses
-is left out (or, in some programs, kept as the last one: such a program has to be refused by everybody). Numbers
-stay small, so that no result depends on the order of an addition, and no statement is kept whose meaning
-depends on the order in which PyTorch walks over a tensor.
+is left out (or, in some programs, kept as the last one: everybody has to refuse such a program). Numbers stay
+small, so that no result depends on the order of an addition, and no statement is kept whose meaning depends
+on the order in which PyTorch walks over a tensor.
 """
 
 import random
@@ -27,8 +27,14 @@ SHAPES = [(4, 3), (2, 3, 4), (6,), (3, 3), (2, 2, 3), (1, 4), (4, 6), (), (2, 1,
 SCALARS = ["-3", "-2", "-1", "0", "1", "2", "3", "0.5", "2.5", "True"]
 MOST_SOURCES = 9
 MOST_ELEMENTS = 96
-# No sum of a program's numbers leaves what the dtype holds exactly. Integers wrap, so only their casts matter.
-LARGEST = {torch.float32: 1024, torch.float64: 1024, torch.bfloat16: 128, torch.int64: 2**15, torch.int32: 2**15}
+# No sum of a program's numbers leaves what the dtype holds exactly. Integers wrap; only their casts matter.
+LARGEST = {
+    torch.float32: 1024,
+    torch.float64: 1024,
+    torch.bfloat16: 128,
+    torch.int64: 2**15,
+    torch.int32: 2**15,
+}
 NAME = re.compile(r"\b[bvx]\d+\b")
 
 
@@ -107,11 +113,16 @@ def _storage(tensor):
 def _places(tensor):
     """The places in its storage that a tensor takes."""
     end = tensor.untyped_storage().nbytes() // tensor.element_size()
-    return set(torch.arange(end).as_strided(tensor.shape, tensor.stride(), tensor.storage_offset()).flatten().tolist())
+    return set(
+        torch.arange(end)
+        .as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
+        .flatten()
+        .tolist()
+    )
 
 
 def _overlap(a, b):
-    """Whether two tensors share places and are not one window: eager then raises, or the order of its walk counts."""
+    """Whether two tensors share places and differ: eager raises, or the order of its walk counts."""
     if _storage(a) != _storage(b) or a.numel() == 0 or b.numel() == 0:
         return False
     if a.shape == b.shape and a.stride() == b.stride() and a.storage_offset() == b.storage_offset():
@@ -127,7 +138,12 @@ def _broadcasts(shape, to):
 
 def _casts_exactly(tensor, dtype):
     """What a float outside an integer type's range becomes is undefined in C++, and so in PyTorch."""
-    if not tensor.dtype.is_floating_point or dtype.is_floating_point or dtype == torch.bool or not tensor.numel():
+    if (
+        not tensor.dtype.is_floating_point
+        or dtype.is_floating_point
+        or dtype == torch.bool
+        or not tensor.numel()
+    ):
         return True
     return dtype != torch.uint8 or (tensor.min() >= 0 and tensor.max() <= 255)
 
@@ -162,7 +178,7 @@ class _Grower:
                 self.count_read(value, "caller")
         return self.program
 
-    # Choosing ------------------------------------------------------------------------------------------------
+    # Choosing -------------------------------------------------------------------------------------------
     def choice(self, items):
         items = list(items)
         if not items:
@@ -187,7 +203,7 @@ class _Grower:
         """A dimension, counted from either end."""
         return self.choice(range(-tensor.dim(), tensor.dim()))
 
-    # Sources -------------------------------------------------------------------------------------------------
+    # Sources --------------------------------------------------------------------------------------------
     def source(self, shape, dtype, kind=None, numbers=None):
         if len(self.program.sources) >= MOST_SOURCES:
             raise _NotApplicable
@@ -197,7 +213,7 @@ class _Grower:
             numbers = [self.random.randint(low, high) for _ in range(count)]
         kind = kind or self.random.choice("xxxb")
         name = f"{kind}{len(self.program.sources)}"
-        # Dense, but in another order than its shape: what is a view of it is not a view of a contiguous tensor.
+        # Dense, but in another order than its shape: what copies or views then depends on strides.
         order = list(range(len(shape)))
         if self.chance(0.2):
             self.random.shuffle(order)
@@ -277,16 +293,18 @@ class _Grower:
         count = length or self.random.randint(1, min(size, 3) if distinct else 4)
         if distinct and count > size:
             raise _NotApplicable
-        numbers = self.random.sample(range(size), count) if distinct else self.random.choices(range(size), k=count)
+        numbers = (
+            self.random.sample(range(size), count) if distinct else self.random.choices(range(size), k=count)
+        )
         if negative:
             numbers = [n - size if self.chance(0.2) else n for n in numbers]
         if self.chance(0.25):
             return f"torch.tensor({numbers})", count
         return self.use(self.source((count,), torch.int64, numbers=numbers), "index"), count
 
-    # Growing -------------------------------------------------------------------------------------------------
+    # Growing --------------------------------------------------------------------------------------------
     def attempt(self, role):
-        """One statement, if what is chosen fits and eager accepts it. Nothing remains of one that does not."""
+        """One statement, if what is chosen fits and eager accepts it; else nothing remains of it."""
         self.operands, self.target = [], None
         sources, values = len(self.program.sources), len(self.values)
         try:
@@ -342,7 +360,11 @@ class _Grower:
 
     @staticmethod
     def is_tame(tensor):
-        if not isinstance(tensor, torch.Tensor) or tensor.numel() > MOST_ELEMENTS or tensor.layout != torch.strided:
+        if (
+            not isinstance(tensor, torch.Tensor)
+            or tensor.numel() > MOST_ELEMENTS
+            or tensor.layout != torch.strided
+        ):
             return False
         largest = LARGEST.get(tensor.dtype)
         if largest is None or tensor.numel() == 0:
@@ -358,7 +380,7 @@ class _Grower:
         if write is not None:
             self.program.reads[value.kind, write, reader] += 1
 
-    # Views ---------------------------------------------------------------------------------------------------
+    # Views ----------------------------------------------------------------------------------------------
     def view(self):
         value = self.any()
         kind = self.random.choice(RARE_VIEWS if self.rare and self.chance(0.4) else VIEWS)
@@ -385,8 +407,12 @@ class _Grower:
     def view_narrow(self, v, t):
         dim = self.dim(t)
         start = self.random.randint(0, t.shape[dim])
-        length = self.random.randint(0 if self.chance(0.1) else min(1, t.shape[dim] - start), t.shape[dim] - start)
-        return self.choice([f"{v}.narrow({dim}, {start}, {length})", f"torch.narrow({v}, {dim}, {start}, {length})"])
+        length = self.random.randint(
+            0 if self.chance(0.1) else min(1, t.shape[dim] - start), t.shape[dim] - start
+        )
+        return self.choice(
+            [f"{v}.narrow({dim}, {start}, {length})", f"torch.narrow({v}, {dim}, {start}, {length})"]
+        )
 
     def view_view(self, v, t):
         return f"{v}.view({self.other_shape(t)})"
@@ -425,7 +451,9 @@ class _Grower:
             source = self.random.sample(range(t.dim()), 2)
             return f"{v}.movedim({source}, {self.random.sample(range(t.dim()), 2)})"
         a, b = self.dim(t), self.dim(t)
-        return self.choice([f"{v}.movedim({a}, {b})", f"torch.movedim({v}, {a}, {b})", f"{v}.moveaxis({a}, {b})"])
+        return self.choice(
+            [f"{v}.movedim({a}, {b})", f"torch.movedim({v}, {a}, {b})", f"{v}.moveaxis({a}, {b})"]
+        )
 
     def view_unsqueeze(self, v, t):
         dim = self.random.randint(-t.dim() - 1, t.dim())
@@ -444,7 +472,9 @@ class _Grower:
         added = len(shape) - t.dim()
         if self.chance(0.3):
             shape[added:] = [-1 if n == m else n for n, m in zip(shape[added:], t.shape)]
-        return self.choice([f"{v}.expand({shape})", f"{v}.broadcast_to({shape})", f"torch.broadcast_to({v}, {shape})"])
+        return self.choice(
+            [f"{v}.expand({shape})", f"{v}.broadcast_to({shape})", f"torch.broadcast_to({v}, {shape})"]
+        )
 
     def view_alias(self, v, t):
         return self.choice([f"{v}.detach()", f"torch.ops.aten.alias.default({v})", f"{v}.view_as({v})"])
@@ -499,7 +529,12 @@ class _Grower:
         if not _casts_exactly(t, dtype) or not _casts_exactly(t, other.tensor.dtype):
             raise _NotApplicable
         return self.choice(
-            [f"{v}.to({dtype})", f"{v}.to('cpu')", f"{v}.to({dtype}, copy=False)", f"{v}.type_as({other.name})"]
+            [
+                f"{v}.to({dtype})",
+                f"{v}.to('cpu')",
+                f"{v}.to({dtype}, copy=False)",
+                f"{v}.type_as({other.name})",
+            ]
         )
 
     def view_dropout(self, v, t):
@@ -509,7 +544,9 @@ class _Grower:
 
     def view_as_strided(self, v, t):
         size = min(t.untyped_storage().nbytes() // t.element_size(), 4)
-        return self.choice([f"{v}.as_strided(({size},), (1,), 0)", f"torch.as_strided({v}, ({min(size, 2)}, 2), (1, 1))"])
+        return self.choice(
+            [f"{v}.as_strided(({size},), (1,), 0)", f"torch.as_strided({v}, ({min(size, 2)}, 2), (1, 1))"]
+        )
 
     def view_unfold(self, v, t):
         dim = self.dim(t)
@@ -557,7 +594,9 @@ class _Grower:
 
     def slice(self, size):
         step = self.random.choice(["", "", "", ":1", ":2", ":3"])
-        start = self.random.choice(["", "", str(self.random.randint(0, size)), str(self.random.randint(-size - 1, -1))])
+        start = self.random.choice(
+            ["", "", str(self.random.randint(0, size)), str(self.random.randint(-size - 1, -1))]
+        )
         stop = self.random.choice(["", "", str(self.random.randint(0, size + 1)), "-1"])
         return f"{start}:{stop}{step}"
 
@@ -579,7 +618,7 @@ class _Grower:
             items.insert(self.random.randint(0, len(items)), "None")
         return ", ".join(items)
 
-    # Writes --------------------------------------------------------------------------------------------------
+    # Writes ---------------------------------------------------------------------------------------------
     def write(self):
         self.target = self.any()
         kind = self.random.choice(RARE_WRITES if self.rare and self.chance(0.4) else WRITES)
@@ -621,10 +660,13 @@ class _Grower:
         return self.choice([f"torch.relu_({v})", f"torch.nn.functional.relu({v}, inplace=True)"])
 
     def write_clamp(self, v, t):
-        return self.choice([f"{v}.clamp_(-2, 3)", f"{v}.clamp_min_(0)", f"{v}.clamp_(max=2)", f"torch.clamp_({v}, -1, 4)"])
+        return self.choice(
+            [f"{v}.clamp_(-2, 3)", f"{v}.clamp_min_(0)", f"{v}.clamp_(max=2)", f"torch.clamp_({v}, -1, 4)"]
+        )
 
     def write_compare(self, v, t):
-        return f"{v}.{self.choice(['eq_', 'lt_', 'ge_', 'ne_', 'logical_and_', 'logical_or_'])}({self.operand(t)})"
+        name = self.choice(["eq_", "lt_", "ge_", "ne_", "logical_and_", "logical_or_"])
+        return f"{v}.{name}({self.operand(t)})"
 
     def write_bitwise(self, v, t):
         return f"{v}.bitwise_{self.choice(['and_', 'or_', 'xor_'])}({self.value(t)})"
@@ -633,12 +675,16 @@ class _Grower:
         return f"{v}.addcmul_({self.operand(t)}, {self.operand(t)}, value=2)"
 
     def write_copy(self, v, t):
-        return self.choice([f"{v}.copy_({self.operand(t)})", f"torch.ops.aten.copy_.default({v}, {self.operand(t)})"])
+        return self.choice(
+            [f"{v}.copy_({self.operand(t)})", f"torch.ops.aten.copy_.default({v}, {self.operand(t)})"]
+        )
 
     def write_fill(self, v, t):
         if self.chance(0.3):
             return f"{v}.fill_({self.operand(t, ())})"
-        return self.choice([f"{v}.fill_({self.choice(SCALARS)})", f"torch.fill_({v}, {self.choice(SCALARS)})"])
+        return self.choice(
+            [f"{v}.fill_({self.choice(SCALARS)})", f"torch.fill_({v}, {self.choice(SCALARS)})"]
+        )
 
     def write_zero(self, v, t):
         return self.choice([f"{v}.zero_()", f"torch.zero_({v})"])
@@ -733,14 +779,16 @@ class _Grower:
         shape = [self.random.randint(1, n) for n in t.shape]
         lanes = torch.Size(shape).numel() // shape[dim]
         size = t.shape[dim]
-        draw = (lambda: self.random.sample(range(size), shape[dim])) if distinct else (
-            lambda: self.random.choices(range(size), k=shape[dim])
+        draw = (
+            (lambda: self.random.sample(range(size), shape[dim]))
+            if distinct
+            else (lambda: self.random.choices(range(size), k=shape[dim]))
         )
         numbers = torch.tensor([draw() for _ in range(lanes)])
         rest = [n for d, n in enumerate(shape) if d != dim]
         numbers = numbers.reshape(*rest, shape[dim]).movedim(-1, dim)
         index = self.source(tuple(shape), torch.int64, numbers=numbers.flatten().tolist())
-        # The source may be stored in another order than it is numbered in; what counts is each lane's numbers.
+        # An input may be stored in another order than it is numbered in, and then repeats a number in a lane.
         if distinct and not torch.equal(index.tensor, numbers):
             raise _NotApplicable
         return dim, self.use(index, "index"), tuple(shape)
@@ -764,7 +812,9 @@ class _Grower:
         return f"torch.neg({self.operand(t, cast=False)}, out={v})"
 
     def write_foreach(self, v, t):
-        return self.choice([f"torch._foreach_add_([{v}], 2)", f"torch._foreach_mul_([{v}], [{self.operand(t)}])"])
+        return self.choice(
+            [f"torch._foreach_add_([{v}], 2)", f"torch._foreach_mul_([{v}], [{self.operand(t)}])"]
+        )
 
     def write_metadata(self, v, t):
         return self.choice([f"{v}.t_()", f"{v}.squeeze_()", f"{v}.unsqueeze_(0)", f"{v}.transpose_(0, 1)"])
@@ -792,7 +842,7 @@ class _Grower:
         dim, index, shape = self.scatter_operands(t, False)
         return f"{v}.scatter_reduce_({dim}, {index}, {self.exact(t, shape)}, reduce='amax')"
 
-    # Reads ---------------------------------------------------------------------------------------------------
+    # Reads ----------------------------------------------------------------------------------------------
     def read(self):
         kind = self.random.choice(READS)
         return getattr(self, f"read_{kind}")(), kind, 1
@@ -806,7 +856,9 @@ class _Grower:
 
     def read_unary(self):
         v = self.use(self.any(), "arithmetic")
-        return self.choice([f"-{v}", f"{v}.abs()", f"torch.relu({v})", f"torch.clamp({v}, -1, 2)", f"{v} > 1"])
+        return self.choice(
+            [f"-{v}", f"{v}.abs()", f"torch.relu({v})", f"torch.clamp({v}, -1, 2)", f"{v} > 1"]
+        )
 
     def read_where(self):
         a = self.any()
@@ -831,7 +883,9 @@ class _Grower:
         a = self.any(lambda tensor: tensor.dim() > 0)
         b = self.any(lambda tensor: tensor.shape == a.tensor.shape)
         pair = f"[{self.use(a, 'cat')}, {self.use(b, 'cat')}]"
-        return self.choice([f"torch.cat({pair})", f"torch.cat({pair}, {a.tensor.dim() - 1})", f"torch.stack({pair})"])
+        return self.choice(
+            [f"torch.cat({pair})", f"torch.cat({pair}, {a.tensor.dim() - 1})", f"torch.stack({pair})"]
+        )
 
     def read_gather(self):
         value = self.any(lambda tensor: tensor.dim() > 0)
@@ -854,22 +908,22 @@ class _Grower:
 
 
 VIEWS = """
-    select slice narrow view reshape flatten transpose permute t mT movedim unsqueeze squeeze expand alias getitem getitem
-    diagonal split chunk unbind unflatten contiguous to dropout
+    select slice narrow view reshape flatten transpose permute t mT movedim unsqueeze squeeze expand alias
+    getitem getitem diagonal split chunk unbind unflatten contiguous to dropout
 """.split()
 RARE_VIEWS = """
     as_strided unfold view_dtype tensor_split hsplit expand_as atleast broadcast_tensors real method
 """.split()
 WRITES = """
-    add add mul div operator operator indexed_operator indexed_operator unary relu clamp compare bitwise addcmul copy copy
-    fill zero masked_fill setitem setitem setitem setitem_leading_ones setitem_bool setitem_index setitem_indices
-    setitem_mask index_put index_copy index_add index_fill scatter scatter_add
+    add add mul div operator operator indexed_operator indexed_operator unary relu clamp compare bitwise
+    addcmul copy copy fill zero masked_fill setitem setitem setitem setitem_leading_ones setitem_bool
+    setitem_index setitem_indices setitem_mask index_put index_copy index_add index_fill scatter scatter_add
 """.split()
 RARE_WRITES = """
     power minimum out foreach metadata masked_scatter lerp put fill_diagonal cumsum tril scatter_reduce
 """.split()
 READS = "arithmetic arithmetic unary where reduction clone clone cat gather cast matmul".split()
-# What reads a value, as coverage counts it; "caller" is who passed an input, or owns a buffer, and sees it afterwards.
+# What reads a value, as coverage counts it; "caller" is who owns an input or a buffer and sees it later.
 READERS = """
     arithmetic reduction clone cat gather cast matmul operand mask index output caller
 """.split()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random programs of views, writes and reads: rewritten, or refused for a reason that is known and stated here.
+"""Random programs of views, writes and reads: rewritten rightly, or refused for a reason that is stated here.
 
 `random_programs.py` runs more of them.
 """
@@ -35,7 +35,7 @@ LOWERED = 20
 SEEDS = range(PROGRAMS)
 
 
-# What fxpassc may say of a program that eager PyTorch runs: a reason, and what a program refused for it holds.
+# What fxpassc may say of a program that eager PyTorch runs: a reason, and what such a program holds.
 RARE_VIEW = r"unfold|as_strided|\.view\(torch\.|torch\.real|conj|adjoint|\.m?H|atleast|broadcast_tensors"
 REFUSED = {
     "in a way that fxpass does not carry out": r"cumsum_|put_\(|\.t_\(|squeeze_\(|transpose_\(|tri[lu]_\(|"
@@ -48,7 +48,7 @@ REFUSED = {
     "PyTorch wants one dtype here": r"\[.*\] = [bvx]",
     "has no twin that does not write": r"[|&^]=",
 }
-# What Dynamo or export cannot capture: a write whose value is looked at, out= and metadata, and what eager warns of.
+# What Dynamo or export cannot capture: values looked at, out=, metadata, and what eager warns of.
 NOT_CAPTURED = {
     "data-dependent expression": r"\[.*\] = ",
     "out=": r"out=",
@@ -189,9 +189,13 @@ def test_shrinking_leaves_what_shows_the_failure():
 
     def fails(grown):
         diagonals = [name for s in grown.statements if "diagonal(" in s.text for name in s.defines]
-        return any(re.match(rf"{name}\.add_|{name} [+]=", s.text) for name in diagonals for s in grown.statements)
+        return any(
+            re.match(rf"{name}\.add_|{name} [+]=", s.text) for name in diagonals for s in grown.statements
+        )
 
-    found = next(grown for grown in map(program, itertools.count()) if len(grown.statements) > 10 and fails(grown))
+    found = next(
+        grown for grown in map(program, itertools.count()) if len(grown.statements) > 10 and fails(grown)
+    )
     small = shrunk(found, fails)
     assert fails(small) and len(small.statements) == 2 and len(small.outputs) == 1
     assert len(small.sources) <= 2

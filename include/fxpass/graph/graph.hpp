@@ -4,6 +4,7 @@
 #include <fxpass/graph/node.hpp>
 #include <fxpass/support/text.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -187,6 +188,8 @@ class Graph {
   constexpr auto add_meta(TensorMeta meta, std::span<const SymInt> sizes, std::span<const SymInt> strides) -> Range {
     meta.known = true;
     meta.rank = static_cast<std::uint32_t>(sizes.size());
+    // Neighbours in a program mostly are alike: they share one record, which nobody changes.
+    if (!metas_.empty() && is_same(meta, sizes, strides, metas_.back())) return {metas_.size() - 1, 1};
     meta.dims = dims_.append(sizes).begin;
     dims_.append(strides);
     return {metas_.push_back(meta), 1};
@@ -231,6 +234,12 @@ class Graph {
   friend constexpr auto operator==(const Graph& a, const Graph& b) -> bool { return a.equals(b); }
 
  private:
+  [[nodiscard]] constexpr auto is_same(const TensorMeta& a, std::span<const SymInt> sizes,
+                                       std::span<const SymInt> strides, const TensorMeta& b) const -> bool {
+    return b.known && a.dtype == b.dtype && a.layout == b.layout && a.requires_grad == b.requires_grad &&
+           a.device == b.device && a.storage_offset == b.storage_offset && std::ranges::equal(sizes, this->sizes(b)) &&
+           std::ranges::equal(strides, this->strides(b));
+  }
   [[nodiscard]] static constexpr auto within(Range r, std::uint32_t size) -> bool {
     return r.begin <= size && r.count <= size - r.begin;
   }

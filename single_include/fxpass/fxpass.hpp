@@ -3547,6 +3547,8 @@ struct Partition {
 
 // ---- fxpass/graph/graph.hpp
 
+#include <algorithm>
+
 /// @file
 /// `Graph`: a PyTorch FX graph as a value.
 
@@ -3724,6 +3726,8 @@ class Graph {
   constexpr auto add_meta(TensorMeta meta, std::span<const SymInt> sizes, std::span<const SymInt> strides) -> Range {
     meta.known = true;
     meta.rank = static_cast<std::uint32_t>(sizes.size());
+    // Neighbours in a program mostly are alike: they share one record, which nobody changes.
+    if (!metas_.empty() && is_same(meta, sizes, strides, metas_.back())) return {metas_.size() - 1, 1};
     meta.dims = dims_.append(sizes).begin;
     dims_.append(strides);
     return {metas_.push_back(meta), 1};
@@ -3768,6 +3772,12 @@ class Graph {
   friend constexpr auto operator==(const Graph& a, const Graph& b) -> bool { return a.equals(b); }
 
  private:
+  [[nodiscard]] constexpr auto is_same(const TensorMeta& a, std::span<const SymInt> sizes,
+                                       std::span<const SymInt> strides, const TensorMeta& b) const -> bool {
+    return b.known && a.dtype == b.dtype && a.layout == b.layout && a.requires_grad == b.requires_grad &&
+           a.device == b.device && a.storage_offset == b.storage_offset && std::ranges::equal(sizes, this->sizes(b)) &&
+           std::ranges::equal(strides, this->strides(b));
+  }
   [[nodiscard]] static constexpr auto within(Range r, std::uint32_t size) -> bool {
     return r.begin <= size && r.count <= size - r.begin;
   }
@@ -4257,8 +4267,6 @@ class ArgumentMatcher {
 }  // namespace fxpass
 
 // ---- fxpass/graph/names.hpp
-
-#include <algorithm>
 
 /// @file
 /// The tables a graph is built and edited with: texts stored once, unique node names, operators resolved once. They
@@ -5627,19 +5635,13 @@ class Call {
     const auto found = find_position(name);
     return found ? given_at(found->position, found->parameter) : std::nullopt;
   }
-  /// Calls `visit(parameter, argument)` for each parameter of the schema, in its order, with what `given` says of it.
-  /// Reads the schema once, where asking for each parameter by its name would read it for each.
-  template <class F>
-  constexpr void for_each_parameter(F&& visit) const {
-    const bool is_in_order = op().parameters == TextId{};
-    ops::ParameterReader reader = schema_.parameters();
-    std::uint32_t position = 0;
-    for (auto p = reader.next(); p; p = reader.next(), ++position) {
-      std::optional<Argument> a;
-      if (is_in_order) a = given_at(position, *p);
-      if (!a) a = is_in_order ? given_by_keyword(p->name) : given(p->name);
-      visit(*p, a);
-    }
+  /// The same for the parameter that the schema has at `position`: for those who go through all of them, and need not
+  /// search the schema for each. O(arguments).
+  [[nodiscard]] constexpr auto given(std::uint32_t position, const ops::Parameter& parameter) const
+      -> std::optional<Argument> {
+    if (op().parameters != TextId{}) return given(parameter.name);
+    if (const auto a = given_at(position, parameter)) return a;
+    return given_by_keyword(parameter.name);
   }
   /// The tensor given for `name`, or `no_node`.
   [[nodiscard]] constexpr auto operand(std::string_view name) const -> NodeId {
@@ -8967,10 +8969,14 @@ struct Geometry {
 }
 
 /// Whether several elements share a place because a dimension has stride 0; PyTorch refuses to write such a tensor.
-[[nodiscard]] constexpr auto has_expanded_dimension(const Geometry& g) -> bool {
-  for (std::uint32_t i = 0; i < g.rank(); ++i)
-    if (g.sizes[i] > 1 && g.strides[i] == 0) return true;
+[[nodiscard]] constexpr auto has_expanded_dimension(std::span<const std::int64_t> sizes,
+                                                    std::span<const std::int64_t> strides) -> bool {
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    if (sizes[i] > 1 && strides[i] == 0) return true;
   return false;
+}
+[[nodiscard]] constexpr auto has_expanded_dimension(const Geometry& g) -> bool {
+  return has_expanded_dimension(g.sizes.view(), g.strides.view());
 }
 
 /// Whether two tensors are the same elements in the same order: equal but for dimensions of size 1.
@@ -9107,19 +9113,13 @@ struct SliceArgument {
   return result;
 }
 
-/// Shape of `a` and `b` broadcast together, or none.
-[[nodiscard]] constexpr auto broadcast_sizes(std::span<const std::int64_t> a, std::span<const std::int64_t> b)
-    -> std::optional<Pool<std::int64_t>> {
-  const std::size_t rank = a.size() > b.size() ? a.size() : b.size();
-  Pool<std::int64_t> result;
-  result.resize(static_cast<std::uint32_t>(rank), 1);
-  for (std::size_t i = 0; i < rank; ++i) {
-    const std::int64_t x = i < rank - a.size() ? 1 : a[i - (rank - a.size())];
-    const std::int64_t y = i < rank - b.size() ? 1 : b[i - (rank - b.size())];
-    if (x != y && x != 1 && y != 1) return std::nullopt;
-    result[static_cast<std::uint32_t>(i)] = x == 1 ? y : x;
-  }
-  return result;
+/// Whether a tensor of sizes `from` can be broadcast to exactly `to`.
+[[nodiscard]] constexpr auto broadcasts_to(std::span<const std::int64_t> from, std::span<const std::int64_t> to) -> bool {
+  if (from.size() > to.size()) return false;
+  const auto expanded = to.subspan(to.size() - from.size());
+  for (std::size_t i = 0; i < from.size(); ++i)
+    if (from[i] != expanded[i] && from[i] != 1) return false;
+  return true;
 }
 
 }  // namespace fxpass
@@ -9215,6 +9215,10 @@ class AliasAnalysis {
   [[nodiscard]] constexpr auto sizes(const View& v) const -> std::span<const std::int64_t> {
     return numbers_.view(Range{v.dims, v.rank});
   }
+  /// Needs `has_geometry`.
+  [[nodiscard]] constexpr auto strides(const View& v) const -> std::span<const std::int64_t> {
+    return numbers_.view(Range{v.dims + v.rank, v.rank});
+  }
   [[nodiscard]] constexpr auto order(const View& v) const -> std::span<const std::int64_t> {
     return numbers_.view(v.step.order);
   }
@@ -9222,7 +9226,7 @@ class AliasAnalysis {
   [[nodiscard]] constexpr auto geometry(const View& v) const -> Geometry {
     Geometry g;
     g.sizes.append(sizes(v));
-    g.strides.append(numbers_.view(Range{v.dims + v.rank, v.rank}));
+    g.strides.append(strides(v));
     g.offset = v.offset;
     return g;
   }
@@ -10070,6 +10074,10 @@ class AliasAnalyser {
 
   // Writes -----------------------------------------------------------------------------------------------------------
   [[nodiscard]] static constexpr auto self_of(const Graph& graph, NodeId id) -> NodeId {
+    // Operators whose writes are carried out write their first parameter, `self` or `input`.
+    const auto arguments = graph.arguments(id);
+    if (graph.op(id).parameters == TextId{} && !arguments.empty() && !arguments[0].is_keyword())
+      return arguments[0].is_node() ? arguments[0].node() : no_node;
     const Call call(graph, id);
     if (const NodeId self = call.operand("self"); self != no_node) return self;
     return call.operand("input");
@@ -10164,14 +10172,14 @@ class AliasAnalyser {
                                             bool writes_one_value) const -> Status {
     const View& view = analysis_->view(view_id);
     const Storage& storage = analysis_->storage_of(view_id);
-    const Text base = graph.name(storage.base);
+    const auto base = [&] { return graph.name(storage.base); };
     if (storage.undecidable)
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                      text_of("writes into input '", base, "', which shares its storage with another input at another "
+                      text_of("writes into input '", base(), "', which shares its storage with another input at another "
                               "place; what the other input holds afterwards is not decidable"));
     if (storage.of_unknown_origin)
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                      text_of("writes into '", base, "', the result of ", graph.target(storage.base),
+                      text_of("writes into '", base(), "', the result of ", graph.target(storage.base),
                               ", an operator without schema: it may be a view of its operands"));
     if (graph.node(storage.base).kind == NodeKind::get_attr)
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
@@ -10180,18 +10188,18 @@ class AliasAnalyser {
     for (std::uint32_t v = view_id; v != no_view; v = analysis_->view(v).parent)
       if (analysis_->view(v).step.is_opaque())
         return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                        text_of("writes into '", base, "' through a view that fxpass cannot invert"));
+                        text_of("writes into '", base(), "' through a view that fxpass cannot invert"));
     bool takes_part = false;
     for (std::uint32_t v = view_id; v != no_view; v = analysis_->view(v).parent) {
       const ViewStep& step = analysis_->view(v).step;
       takes_part = takes_part || step.takes_part();
       if (takes_part && step.kind == ViewStep::Kind::expand)
         return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                        text_of("writes into part of an expanded and reshaped view of '", base,
+                        text_of("writes into part of an expanded and reshaped view of '", base(),
                                 "'; fxpass cannot tell which places that is"));
     }
-    if (view.has_geometry && !writes_one_value && has_expanded_dimension(analysis_->geometry(view))) {
-      const Text what = text_of("writes into an expanded view of '", base, "', several elements of which are one place; ");
+    if (view.has_geometry && !writes_one_value && has_expanded_dimension(analysis_->sizes(view), analysis_->strides(view))) {
+      const Text what = text_of("writes into an expanded view of '", base(), "', several elements of which are one place; ");
       // Writes by a mask or by indices PyTorch lets through with a warning, and says no more of what they do.
       const std::string_view op = graph.schema(graph.op(id)).base();
       if (op == "aten.masked_fill_" || op == "aten.index_put_" || op == "operator.setitem")
@@ -11151,8 +11159,7 @@ class OutOfPlaceRewriter {
     for (std::uint32_t i = 0; i < now.size(); ++i)
       if (!stripped.empty() || now[i] != 1) stripped.push_back(now[i]);
     const auto& broadcast_from = drops_leading_ones ? stripped : now;
-    const auto common = broadcast_sizes(broadcast_from.view(), wanted.view());
-    if (!common || !(*common == wanted))
+    if (!broadcasts_to(broadcast_from.view(), wanted.view()))
       return error_at(sweep.graph(), sweep.id(), DiagnosticCode::eager_would_raise,
                       "the value does not broadcast to the shape of what it is written into; PyTorch raises here");
     const bool casts = from != dtype(view);
@@ -11182,6 +11189,18 @@ class OutOfPlaceRewriter {
   }
 
   // In-place operators -----------------------------------------------------------------------------------------------
+  /// An in-place operator, and the target of the one that does the same without writing; empty if there is none.
+  struct Twin {
+    ops::CatalogRow row = ops::no_row;
+    TextId target;
+    Range parameters;  ///< of the in-place operator, in `parameters_`
+  };
+  /// A parameter of the in-place operator at hand, and what the call gives for it.
+  struct Bound {
+    ops::Parameter parameter;
+    std::optional<Argument> argument;
+  };
+
   constexpr auto rewrite_in_place(Sweep& sweep, ops::WriteRule rule, std::uint32_t view) -> Status {
     if (!analysis_->view(view).has_geometry)
       return needs_metadata(sweep, sweep.graph().arguments(sweep.id())[0].node());
@@ -11204,14 +11223,16 @@ class OutOfPlaceRewriter {
     const Graph& graph = sweep.graph();
     const NodeId id = sweep.id();
     const Operator op = graph.op(id);
-    const TextId twin = twin_of(sweep, op.row);
-    if (twin == TextId{})
+    const Twin& twin = twin_of(sweep, op.row);
+    if (twin.target == TextId{})
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                       text_of(graph.schema(op).name(), " has no twin that does not write"));
     bound_.clear();
-    Call(graph, id).for_each_parameter([&](const ops::Parameter& parameter, const std::optional<Argument>& argument) {
-      bound_.push_back({parameter, argument});
-    });
+    const Call call(graph, id);
+    for (std::uint32_t i = 0; i < twin.parameters.count; ++i) {
+      const ops::Parameter& parameter = parameters_[twin.parameters.begin + i];
+      bound_.push_back({parameter, call.given(i, parameter)});
+    }
     if (Status refused = check_operands(sweep, rule, view); !refused) return std::move(refused).error();
     const auto result = result_dtype(sweep, rule, view);
     if (!result) return result.error();
@@ -11225,20 +11246,26 @@ class OutOfPlaceRewriter {
     Text name;  // not by ?:, which g++ 12 evaluates wrongly for class types in constant expressions
     if (!casts) name = values_.modified_name(view);
     const Pool<std::int64_t> shape = sizes(view);
-    NodeId node = values_.emit(id, graph.text(twin), arguments->view(), *result, shape.view(), view, name);
+    NodeId node = values_.emit(id, graph.text(twin.target), arguments->view(), *result, shape.view(), view, name);
     if (casts) node = cast(sweep, node, dtype(view), shape, view, true);
     return node;
   }
 
-  /// Target of the functional twin of an operator; empty if it has none.
-  constexpr auto twin_of(Sweep& sweep, ops::CatalogRow row) -> TextId {
+  /// What is to be known of an in-place operator, found out when it is met first. Valid until the next call.
+  constexpr auto twin_of(Sweep& sweep, ops::CatalogRow row) -> const Twin& {
     for (const Twin& known : twins_)
-      if (known.row == row) return known.target;
-    const ops::CatalogRow twin = ops::functional_twin(row);
-    TextId target;
-    if (twin != ops::no_row) target = sweep.editor().text(text_of("torch.ops.", ops::schema(twin).name()));
-    twins_.push_back({row, target});
-    return target;
+      if (known.row == row) return known;
+    Twin twin;
+    twin.row = row;
+    const ops::CatalogRow functional = ops::functional_twin(row);
+    if (functional != ops::no_row)
+      twin.target = sweep.editor().text(text_of("torch.ops.", ops::schema(functional).name()));
+    twin.parameters.begin = parameters_.size();
+    ops::ParameterReader reader = ops::schema(row).parameters();
+    for (auto p = reader.next(); p; p = reader.next()) parameters_.push_back(*p);
+    twin.parameters.count = parameters_.size() - twin.parameters.begin;
+    twins_.push_back(twin);
+    return twins_.back();
   }
   /// Arguments in ATen's order, operands at their newest value, what the call leaves out left out.
   constexpr auto twin_arguments(Sweep& sweep, std::uint32_t view) -> Expected<Pool<Argument>> {
@@ -11271,7 +11298,7 @@ class OutOfPlaceRewriter {
   }
   /// An in-place operator does not grow its target: PyTorch raises where an operand would make it.
   constexpr auto check_operands(Sweep& sweep, ops::WriteRule rule, std::uint32_t view) const -> Status {
-    const Pool<std::int64_t> shape = sizes(view);
+    const auto shape = analysis_->sizes(analysis_->view(view));
     for (const auto& [parameter, argument] : bound_) {
       if (!argument || !argument->is_node() || parameter.written) continue;
       const NodeId operand = argument->node();
@@ -11279,8 +11306,7 @@ class OutOfPlaceRewriter {
       const auto g = geometry_of(sweep.graph(), operand);
       if (!g) return needs_metadata(sweep, operand);
       if (is_elementwise_operand(parameter.name)) {
-        const auto common = broadcast_sizes(shape.view(), g->sizes.view());
-        if (!common || !(*common == shape))
+        if (!broadcasts_to(g->sizes.view(), shape))
           return error_at(sweep.graph(), sweep.id(), DiagnosticCode::eager_would_raise,
                           text_of("'", sweep.graph().name(operand), "' does not broadcast to the shape of what is "
                                   "written; PyTorch raises here"));
@@ -11476,21 +11502,12 @@ class OutOfPlaceRewriter {
     return {};
   }
 
-  struct Twin {
-    ops::CatalogRow row = ops::no_row;
-    TextId target;
-  };
-  /// A parameter of the in-place operator at hand, and what the call gives for it.
-  struct Bound {
-    ops::Parameter parameter;
-    std::optional<Argument> argument;
-  };
-
   const AliasAnalysis* analysis_;
   Functionaliser values_;
   RewriteCounts counts_;
   std::uint32_t next_write_ = 0;
   Pool<Twin> twins_;  ///< of the operators met so far; few
+  Pool<ops::Parameter> parameters_;
   Pool<Bound> bound_;
 };
 

@@ -215,8 +215,17 @@ constexpr auto conditional_views_follow_strides_dtype_and_device() -> bool {
     return p.b.call_method("t", {p.x}, p.b.tensor(TensorMeta{}, sizes, strides));
   };
   const auto flat = [](Program& p) { return p.b.tensor(DType::f32, {12}); };
+  const auto column = [](Program& p) {
+    const SymInt sizes[] = {4, 1};
+    const SymInt strides[] = {3, 1};
+    return p.b.call_method("narrow", {p.x, 1, 0, 1}, p.b.tensor(TensorMeta{}, sizes, strides));
+  };
+  const auto short_column = [](Program& p) { return p.b.tensor(DType::f32, {4}); };
   return written([&](Program& p) { return p.b.call_method("reshape", {p.x, -1}, flat(p)); }) &&
          !written([&](Program& p) { return p.b.call_method("reshape", {transposed(p), -1}, flat(p)); }) &&
+         written([&](Program& p) { return p.b.call_method("flatten", {column(p)}, short_column(p)); }) &&
+         written([&](Program& p) { return p.b.call_method("ravel", {p.x}, flat(p)); }) &&
+         !written([&](Program& p) { return p.b.call_method("ravel", {column(p)}, short_column(p)); }) &&
          written([&](Program& p) { return p.b.call_method("contiguous", {p.x}, p.m43); }) &&
          !written([&](Program& p) {
            return p.b.call_method("contiguous", {transposed(p)}, p.b.tensor(DType::f32, {3, 4}));
@@ -351,13 +360,23 @@ constexpr auto writes_that_cannot_be_carried_out_are_refused() -> bool {
     p.b.output({read_behind ? windows : p.x});
     return std::move(p.b);
   };
-  const auto unknown = [](bool written, bool read_behind, bool declared) {
+  // A Python function of unknown meaning may return a view; an operator without schema may do anything.
+  const auto unknown = [](std::string_view target, bool written, bool read_behind, bool declared) {
     Program p;
-    if (declared) p.b.declare_operator("torch.ops.mylib.f.default", "mylib.f.default(Tensor x) -> Tensor");
-    const NodeId y = p.b.call_function("torch.ops.mylib.f.default", {p.x}, p.m43);
+    if (declared) p.b.declare_operator(target, "mylib.f.default(Tensor x) -> Tensor");
+    const NodeId y = p.b.call_function(target, {p.x}, p.m43);
     if (written) p.b.call_method("add_", {y, 1}, p.m43);
     p.b.call_method("add_", {p.x, 1}, p.m43);
     p.b.output({read_behind ? y : p.x});
+    return std::move(p.b);
+  };
+  const auto instance_norm = [](bool has_statistics) {
+    Program p;
+    const NodeId mean = p.input("mean", DType::f32, {3});
+    const Argument statistics = has_statistics ? Argument(mean) : Argument();
+    const NodeId y = p.b.call_function("torch.ops.aten.instance_norm.default",
+                                       {p.x, Argument(), Argument(), statistics, statistics, true, 0.1, 1e-5, false}, p.m43);
+    p.b.output({p.b.call_method("add_", {y, 1}, p.m43)});
     return std::move(p.b);
   };
   const auto attribute = [](bool lifted) {
@@ -385,9 +404,15 @@ constexpr auto writes_that_cannot_be_carried_out_are_refused() -> bool {
          accepted(method("neg_")) &&
          refused(stale_unfold(true), DiagnosticCode::unsupported_mutation, "cannot make that view anew") &&
          accepted(stale_unfold(false)) &&
-         refused(unknown(true, false, false), DiagnosticCode::unsupported_mutation, "may be a view") &&
-         refused(unknown(false, true, false), DiagnosticCode::unsupported_mutation, "cannot make that view anew") &&
-         accepted(unknown(true, true, true)) && accepted(unknown(false, false, false)) &&
+         refused(unknown("mylib.f", true, false, false), DiagnosticCode::unsupported_mutation, "may be a view") &&
+         refused(unknown("mylib.f", false, true, false), DiagnosticCode::unsupported_mutation,
+                 "cannot make that view anew") &&
+         accepted(unknown("mylib.f", false, false, false)) &&
+         refused(unknown("torch.ops.mylib.f.default", false, false, false), DiagnosticCode::unsupported_mutation,
+                 "has no schema here") &&
+         accepted(unknown("torch.ops.mylib.f.default", true, true, true)) &&
+         refused(instance_norm(true), DiagnosticCode::unsupported_mutation, "instance_norm") &&
+         accepted(instance_norm(false)) &&
          refused(attribute(false), DiagnosticCode::unsupported_mutation, "lift it") && accepted(attribute(true)) &&
          refused(shared(1), DiagnosticCode::unsupported_mutation, "shares its storage") && accepted(shared(0));
 }

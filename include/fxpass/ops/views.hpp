@@ -21,6 +21,7 @@ enum class ViewRule : std::uint8_t {
   narrow,
   reshape,      ///< a view, or an error: view, view_as, ...
   flatten,      ///< a view where strides allow it, else a copy
+  ravel,        ///< a view of what is contiguous, else a copy, even where strides would allow a view
   maybe_reshape,  ///< reshape, reshape_as: a view where strides allow it, else a copy
   transpose,
   permute,
@@ -82,7 +83,7 @@ inline constexpr ViewOperator view_operators[] = {
     {"aten.numpy_T", ViewRule::reverse_dimensions},
     {"aten.permute", ViewRule::permute},
     {"aten.positive", ViewRule::identity},
-    {"aten.ravel", ViewRule::flatten},
+    {"aten.ravel", ViewRule::ravel},
     {"aten.real", ViewRule::identity_if_real},
     {"aten.requires_grad_", ViewRule::identity},
     {"aten.reshape", ViewRule::maybe_reshape},

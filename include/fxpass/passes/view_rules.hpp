@@ -449,9 +449,11 @@ class ViewRules {
       case ops::ViewRule::unsqueeze:
       case ops::ViewRule::squeeze: return or_opaque(to_result_shape(id, parent), parent, id);
       case ops::ViewRule::flatten:
+      case ops::ViewRule::ravel:
       case ops::ViewRule::maybe_reshape: {
         // Without numbers nobody can say whether this is a view or a copy: opaque, so that a write near it is refused.
         if (!from.has_geometry || !result_sizes(id)) return make_.opaque(parent, id);
+        if (rule == ops::ViewRule::ravel && !is_contiguous(analysis_.geometry(from))) return std::nullopt;
         return to_result_shape(id, parent);
       }
       case ops::ViewRule::transpose: {

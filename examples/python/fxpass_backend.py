@@ -67,7 +67,7 @@ def compile_with(fxpassc="fxpassc"):
         paths = [entry["target"] for entry in signature["inputs"][len(example_inputs) :]]
         lifted = [operator.attrgetter(path)(gm) for path in paths]
         parameters = [entry["hlo_parameter"] for entry in signature["inputs"]]
-        results = [entry["hlo_output"] for entry in signature["outputs"]]
+        results = [(entry["hlo_output"], entry.get("value")) for entry in signature["outputs"]]
         io_map = {int(output): entry for output, entry in signature["io_map"].items()}
 
         def run(*arguments):
@@ -76,7 +76,7 @@ def compile_with(fxpassc="fxpassc"):
             operands = [to_device(value, device) for _, value in sorted(pairs, key=operator.itemgetter(0))]
             returned = executable.execute_sharded(operands)
             buffers = [row[0] for row in returned.disassemble_into_single_device_arrays()]
-            outputs = [None if place is None else from_device(buffers[place]) for place in results]
+            outputs = [value if place is None else from_device(buffers[place]) for place, value in results]
             for output, entry in io_map.items():
                 outputs[output] = inputs[entry].copy_(outputs[output])
             return outputs[: signature["original_output_count"]]

@@ -156,7 +156,7 @@ class Session:
         inputs, outputs = self.signature["inputs"], self.signature["outputs"]
         own = [
             [
-                None if entry["hlo_output"] is None else to_torch(row[entry["hlo_output"]])
+                entry.get("value") if entry["hlo_output"] is None else to_torch(row[entry["hlo_output"]])
                 for entry in outputs[: self.signature["original_output_count"]]
             ]
             for row in results

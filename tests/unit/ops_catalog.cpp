@@ -71,6 +71,7 @@ constexpr auto in_place_operators_have_their_twin() -> bool {
   return twin("aten.add_.Tensor") == "aten.add.Tensor" && twin("aten.relu_.default") == "aten.relu.default" &&
          twin("aten.floor_divide_.Tensor") == "aten.floor_divide.default" &&
          twin("aten.__iand__.Tensor") == "aten.__and__.Tensor" &&
+         twin("aten.pow_.Scalar") == "aten.pow.Tensor_Scalar" && twin("aten.pow_.Tensor") == "aten.pow.Tensor_Tensor" &&
          twin("_c10d_functional.all_reduce_.default") == "_c10d_functional.all_reduce.default" &&
          functional_twin(find_overload("aten.add.Tensor")) == no_row;
 }

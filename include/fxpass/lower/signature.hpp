@@ -3,6 +3,7 @@
 
 #include <fxpass/graph/call.hpp>
 #include <fxpass/hlo/module.hpp>
+#include <fxpass/support/decimal.hpp>
 #include <fxpass/support/expected.hpp>
 
 #include <cstdint>
@@ -39,6 +40,7 @@ struct SignatureOutput {
   Text name;                              ///< of the node; empty if the output is None or a constant
   Text target;                            ///< of a mutation: the input's qualified name; else empty
   std::optional<SignatureTensor> tensor;  ///< none for None and constants
+  Text value = {};                        ///< of a constant: the JSON of a number, bool or string; else empty
 
   friend constexpr auto operator==(const SignatureOutput&, const SignatureOutput&) -> bool = default;
 };
@@ -66,6 +68,42 @@ struct Signature {
 
 namespace detail {
 
+template <TextSink Sink>
+constexpr void append_json_string(Sink& sink, std::string_view text) {
+  append_to(sink, '"');
+  for (const char c : text) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\')
+      append_all(sink, '\\', c);
+    else if (byte < 0x20)
+      append_all(sink, "\\u00", digits[byte >> 4U], digits[byte & 0xfU]);
+    else
+      append_to(sink, c);
+  }
+  append_to(sink, '"');
+}
+
+/// The JSON of a constant that a program returns; empty for one that JSON cannot hold. Numbers that are not finite are
+/// strings.
+[[nodiscard]] constexpr auto json_of_constant(const Graph& graph, const Argument& constant) -> Text {
+  Text json;
+  if (constant.is(ArgumentKind::integer)) {
+    append_to(json, constant.integer());
+  } else if (constant.is(ArgumentKind::boolean)) {
+    append_to(json, constant.boolean() ? "true" : "false");
+  } else if (constant.is(ArgumentKind::string)) {
+    append_json_string(json, graph.text(constant.text()));
+  } else if (constant.is(ArgumentKind::real)) {
+    const double value = constant.real();
+    const bool is_finite = value - value == 0;
+    if (!is_finite) append_to(json, '"');
+    append_decimal(json, value);
+    if (!is_finite) append_to(json, '"');
+  }
+  return json;
+}
+
 /// Writes JSON with one member of a list a line.
 template <TextSink Sink>
 class SignatureWriter {
@@ -74,9 +112,9 @@ class SignatureWriter {
 
   constexpr void write(const Signature& s) {
     append_to(sink_, "{\"inputs\": [");
-    for (std::size_t i = 0; i < s.inputs.size(); ++i) write_entry(i, s.inputs[i], "hlo_parameter");
+    for (std::size_t i = 0; i < s.inputs.size(); ++i) write_entry(i, s.inputs[i], "hlo_parameter", {});
     append_to(sink_, "],\n \"outputs\": [");
-    for (std::size_t i = 0; i < s.outputs.size(); ++i) write_entry(i, s.outputs[i], "hlo_output");
+    for (std::size_t i = 0; i < s.outputs.size(); ++i) write_entry(i, s.outputs[i], "hlo_output", s.outputs[i].value);
     append_all(sink_, "],\n \"original_output_count\": ", s.original_output_count, ",\n \"io_map\": ");
     write_map(s.io_map);
     append_to(sink_, ",\n \"hlo_input_output_alias\": ");
@@ -86,7 +124,7 @@ class SignatureWriter {
 
  private:
   template <class Entry>
-  constexpr void write_entry(std::size_t index, const Entry& entry, std::string_view hlo_index) {
+  constexpr void write_entry(std::size_t index, const Entry& entry, std::string_view hlo_index, std::string_view value) {
     append_all(sink_, index == 0 ? "\n  " : ",\n  ", "{\"index\": ", index, ", \"name\": ");
     write_text(entry.name);
     append_to(sink_, ", \"kind\": ");
@@ -102,7 +140,9 @@ class SignatureWriter {
       for (std::size_t d = 0; d < dims.size(); ++d) append_all(sink_, d == 0 ? "" : ",", dims[d]);
       append_all(sink_, "], \"", hlo_index, "\": ", entry.tensor->hlo_index, '}');
     } else {
-      append_all(sink_, "null, \"", hlo_index, "\": null}");
+      append_all(sink_, "null, \"", hlo_index, "\": null");
+      if (!value.empty()) append_all(sink_, ", \"value\": ", value);
+      append_to(sink_, '}');
     }
   }
   constexpr void write_map(const Pool<WriteBack>& map) {
@@ -113,22 +153,10 @@ class SignatureWriter {
   }
   /// A JSON string; null for what is empty.
   constexpr void write_text(std::string_view text) {
-    if (text.empty()) {
+    if (text.empty())
       append_to(sink_, "null");
-      return;
-    }
-    append_to(sink_, '"');
-    for (const char c : text) {
-      constexpr std::string_view digits = "0123456789abcdef";
-      const auto byte = static_cast<unsigned char>(c);
-      if (c == '"' || c == '\\')
-        append_all(sink_, '\\', c);
-      else if (byte < 0x20)
-        append_all(sink_, "\\u00", digits[byte >> 4U], digits[byte & 0xfU]);
-      else
-        append_to(sink_, c);
-    }
-    append_to(sink_, '"');
+    else
+      append_json_string(sink_, text);
   }
 
   Sink& sink_;
@@ -185,7 +213,7 @@ class SignatureMaker {
     const auto values = graph_.arguments(graph_.output_node());
     for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
       const OutputSpec& spec = graph_.outputs()[i];
-      SignatureOutput output{spec.kind, {}, graph_.text(spec.target), {}};
+      SignatureOutput output{spec.kind, {}, graph_.text(spec.target), {}, {}};
       if (values[i].is_node()) {
         output.name = graph_.name(values[i].node());
         if (const auto shape = shape_of(values[i].node()))
@@ -193,6 +221,11 @@ class SignatureMaker {
         else
           errors_.add(error_at(graph_, values[i].node(), DiagnosticCode::unsupported,
                                text_of("output ", i, " is no tensor whose shape is known")));
+      } else if (!values[i].is_none()) {
+        output.value = json_of_constant(graph_, values[i]);
+        if (output.value.empty())
+          errors_.add(error_at(graph_, graph_.output_node(), DiagnosticCode::unsupported,
+                               text_of("output ", i, " is a constant that the signature cannot hold")));
       }
       signature_.outputs.push_back(std::move(output));
     }

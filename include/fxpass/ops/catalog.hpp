@@ -118,16 +118,14 @@ namespace detail {
   return base.substr(0, base.size() - 1);
 }
 
-/// The overload that computes what in-place overload `row` computes, without the write: the overload of the same name or,
-/// where names differ (`floor_divide_.Tensor`, `floor_divide.default`), with the same parameters. `no_row` where PyTorch
-/// has none. O(log rows + overloads).
+/// The overload that computes what in-place overload `row` computes, without the write: the one with the same parameters,
+/// whose name may differ (`floor_divide_.Tensor`, `floor_divide.default`; `pow_.Scalar`, `pow.Tensor_Scalar`). `no_row`
+/// where PyTorch has none. O(log rows + overloads).
 [[nodiscard]] constexpr auto functional_twin(CatalogRow row) -> CatalogRow {
   const Schema in_place = schema(row);
   const Text base = functional_base(in_place.base());
   if (base.empty()) return no_row;
   const OverloadSet candidates = find_overloads(base);
-  for (CatalogRow r = candidates.first; r < candidates.last; ++r)
-    if (schema(r).overload() == in_place.overload() && !schema(r).writes()) return r;
   for (CatalogRow r = candidates.first; r < candidates.last; ++r)
     if (!schema(r).writes() && detail::same_parameters(schema(r), in_place)) return r;
   return no_row;

@@ -150,12 +150,16 @@ inline constexpr std::string_view unannotated_writers[] = {
     "aten.batch_norm", "aten.cudnn_batch_norm", "aten.instance_norm", "aten.native_batch_norm",
 };
 
-/// Whether calls of the operator may write into an argument.
-[[nodiscard]] constexpr auto may_write(const Schema& schema) -> bool {
-  if (schema.writes()) return true;
+/// Whether the operator is one of those: it writes in training mode, if it is given statistics.
+[[nodiscard]] constexpr auto is_unannotated_writer(const Schema& schema) -> bool {
   for (const std::string_view base : unannotated_writers)
     if (schema.base() == base) return true;
-  return schema.base() == "higher_order.nki_kernel_wrapper";
+  return false;
+}
+
+/// Whether calls of the operator may write into an argument.
+[[nodiscard]] constexpr auto may_write(const Schema& schema) -> bool {
+  return schema.writes() || is_unannotated_writer(schema) || schema.base() == "higher_order.nki_kernel_wrapper";
 }
 
 /// Whether an operator of unknown schema has to be taken for one that writes: PyTorch's convention is a trailing

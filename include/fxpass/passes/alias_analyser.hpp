@@ -23,6 +23,27 @@ namespace detail {
     if (holds_writes(inner)) return true;
   return false;
 }
+/// Whether a normalisation updates running statistics, as far as its arguments say: they have to be given, and the mode
+/// has to be that of training. True of all operators that are no normalisation.
+[[nodiscard]] constexpr auto may_update_statistics(const Graph& graph, NodeId id) -> bool {
+  const Call call(graph, id);
+  if (!ops::is_unannotated_writer(call.schema())) return true;
+  const bool in_training =
+      call.boolean("training").value_or(true) && call.boolean("use_input_stats").value_or(true);
+  return in_training && call.has("running_mean");
+}
+
+/// Whether an operator outside PyTorch's own has come without its schema: then nobody can say what it writes.
+[[nodiscard]] constexpr auto lacks_schema(const Graph& graph, const Operator& op) -> bool {
+  if (op.row != ops::no_row || op.schema != TextId{}) return false;
+  std::string_view name = graph.text(op.spelling);
+  if (!name.starts_with("torch.ops.")) return false;
+  name.remove_prefix(10);
+  // PyTorch's own names say whether they write; higher-order operators get what they write as a graph, or say so too.
+  if (name.starts_with("higher_order.")) return name.find("mutation") != std::string_view::npos;
+  return !name.starts_with("aten.") && !name.starts_with("prims.");
+}
+
 }  // namespace detail
 
 /// What to make of a kernel that neither declares what it writes nor is registered.
@@ -111,8 +132,9 @@ class AliasAnalyser {
     if (op.writes) {
       const ops::WriteRule rule = op.write_rule;
       if (Status recorded = record_writes(graph, id, rule); !recorded) return recorded;
-      // `x.add_(1)` is x; a kernel, a batch norm and setitem return something else.
-      if (rule != ops::WriteRule::kernel && rule != ops::WriteRule::batch_norm && rule != ops::WriteRule::setitem) {
+      // `x.add_(1)` is x; a kernel, a normalisation and setitem return something else.
+      if (rule != ops::WriteRule::kernel && rule != ops::WriteRule::batch_norm && rule != ops::WriteRule::setitem &&
+          rule != ops::WriteRule::unknown) {
         analysis_->set_view(id, analysis_->view_of(self_of(graph, id)));
         return {};
       }
@@ -122,6 +144,11 @@ class AliasAnalyser {
       visit_member(graph, id);
       return {};
     }
+    if (detail::lacks_schema(graph, op))
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of(graph.target(id), " has no schema here, so what it writes is not known; decompose the "
+                              "program (run_decompositions), which makes writes explicit, or use FX JSON, which "
+                              "carries schemas"));
     if (op.row == ops::no_row && op.schema == TextId{}) {
       add_unknown(graph, id);
       return {};
@@ -183,7 +210,9 @@ class AliasAnalyser {
 
   constexpr auto record_writes(const Graph& graph, NodeId id, ops::WriteRule rule) -> Status {
     switch (rule) {
-      case ops::WriteRule::unknown: return refuse_unknown(graph, id);
+      case ops::WriteRule::unknown:
+        if (!detail::may_update_statistics(graph, id)) return {};
+        return refuse_unknown(graph, id);
       case ops::WriteRule::nothing: return {};
       case ops::WriteRule::setitem: return record_setitem(graph, id);
       case ops::WriteRule::batch_norm: return record_batch_norm(graph, id);

@@ -20,10 +20,7 @@ struct CollectiveReplicaGroupsPass;
 namespace detail {
 /// Whether the node writes into an operand, given its arguments: batch_norm does in training mode only.
 [[nodiscard]] constexpr auto writes(const Graph& graph, NodeId id) -> bool {
-  const Operator& op = graph.op(id);
-  if (!op.writes) return false;
-  if (op.write_rule != ops::WriteRule::batch_norm) return true;
-  return Call(graph, id).boolean("training").value_or(true);
+  return graph.op(id).writes && may_update_statistics(graph, id);
 }
 /// For each input whether an output is its new value. O(inputs + outputs).
 [[nodiscard]] constexpr auto surfaced_inputs(const Graph& graph) -> Pool<std::uint8_t> {

@@ -36,7 +36,9 @@ SEEDS = range(PROGRAMS)
 
 
 # What fxpassc may say of a program that eager PyTorch runs: a reason, and what such a program holds.
-RARE_VIEW = r"unfold|as_strided|\.view\(torch\.|torch\.real|conj|adjoint|\.m?H|atleast|broadcast_tensors"
+RARE_VIEW = (
+    r"unfold|as_strided|\.view\(torch\.|torch\.real|conj|adjoint|\.m?H|[hv]split|atleast|broadcast_tensors"
+)
 REFUSED = {
     "in a way that fxpass does not carry out": r"cumsum_|put_\(|\.t_\(|squeeze_\(|transpose_\(|tri[lu]_\(|"
     r"masked_scatter_|scatter_reduce_|fill_diagonal_|out=|_foreach_",
@@ -44,9 +46,7 @@ REFUSED = {
     "fxpass cannot make that view anew": RARE_VIEW,
     # PyTorch warns where such a write is no fill, and writes one place several times.
     "several elements of which are one place": r"expand|broadcast|unfold|as_strided",
-    # PyTorch fills, and casts, where one mask is the index and the value has one element.
-    "PyTorch wants one dtype here": r"\[.*\] = [bvx]",
-    "has no twin that does not write": r"[|&^]=",
+    "cannot tell which places that is": r"expand|broadcast",
 }
 # What Dynamo or export cannot capture: values looked at, out=, metadata, and what eager warns of.
 NOT_CAPTURED = {
@@ -57,8 +57,8 @@ NOT_CAPTURED = {
 }
 # What fxpass runs although eager PyTorch refuses it.
 ACCEPTED = {
-    # An index_put reads its value before it writes.
-    "refer to a single memory location": r"\[.*[bvx].*\] = [bvx]|index_put_",
+    # An index_put reads its value before it writes, and setitem casts the value.
+    "refer to a single memory location|destination dtypes match": r"\[.*[bvx].*\] = [bvx]|index_put_",
 }
 REASONS = {"refused": REFUSED, "not captured": NOT_CAPTURED, "accepted": ACCEPTED}
 

@@ -166,13 +166,14 @@ class SweepRunner {
     const std::uint32_t old_count = graph.node_count();
     const Node* nodes = graph.nodes().data();
     const Operator* operators = graph.operators().data();
-    for (std::uint32_t i = 0; i < old_count && running_ > 0; ++i) {
+    for (std::uint32_t i = 0; i < old_count; ++i) {
       const Node& node = nodes[i];
       const Operator& op = operators[node.op.index];
       if (!(P::wants(node, op) || ...) && !(has_replaced_ && uses_replaced(NodeId{i}))) continue;
       place_ = NodeId{i};
       here_.clear();
       (turn<I>(passes, static_cast<SweepState<I, sweep_state<P>>&>(states).value), ...);
+      if (running_ == 0) break;
       // A visit may have made the tables grow.
       nodes = graph.nodes().data();
       operators = graph.operators().data();
@@ -184,7 +185,7 @@ class SweepRunner {
 
   template <std::size_t I, class Pass, class State>
   constexpr void turn(const Pass& pass, State& state) {
-    if (I >= running_) return;
+    if (I >= running_ || !(has_replaced_ || wants_a_node_here<Pass>())) return;
     if (here_.empty()) {
       take<I>(pass, state, place_, here_);
       return;
@@ -195,6 +196,14 @@ class SweepRunner {
       if (behind_.empty() || behind_.back() != here_[k]) behind_.push_back(here_[k]);
     }
     std::swap(here_, behind_);
+  }
+  template <class Pass>
+  [[nodiscard]] constexpr auto wants_a_node_here() const -> bool {
+    const Graph& graph = *sweep_.graph_;
+    if (here_.empty()) return Pass::wants(graph.node(place_), graph.op(place_));
+    for (const NodeId id : here_)
+      if (Pass::wants(graph.node(id), graph.op(id))) return true;
+    return false;
   }
   /// Pass `I` at one node. Appends to `behind` what it inserted, and then the node, if it inserted anything. False if it
   /// failed.

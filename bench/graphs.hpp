@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -38,7 +37,7 @@ class GraphMaker {
   [[nodiscard]] auto node_count() const -> std::uint32_t { return builder_.graph().node_count(); }
   void next_line() {
     if (++line_ % 10 == 0)
-      builder_.set_stack_trace("  File \"model.py\", line " + std::to_string(line_) + ", in forward\n    x = f(x)\n");
+      builder_.set_stack_trace(text_of("  File \"model.py\", line ", line_, ", in forward\n    x = f(x)\n"));
   }
   [[nodiscard]] auto finish(NodeId result) && -> Graph {
     builder_.set_stack_trace("");
@@ -67,7 +66,8 @@ class GraphMaker {
       case 9: x = b.call_function("torch.ops.aten.relu.default", {x}, make.matrix()); break;
       case 15:
         x = b.call_function("torch.ops.aten._to_copy.default",
-                            {x, b.keyword("dtype", DType::f32), b.keyword("device", b.device("cuda:0"))}, make.matrix());
+                            {x, b.keyword("dtype", DType::f32), b.keyword("device", b.device("cuda:0"))},
+                            make.matrix());
         break;
       default: x = b.call_function("torch.ops.aten.add.Tensor", {x, y}, make.matrix()); break;
     }
@@ -83,7 +83,8 @@ enum class Writes : std::uint8_t {
 };
 
 /// In-place writes, one for each two or three nodes.
-[[nodiscard]] inline auto in_place_writes(std::uint32_t size, Writes writes) -> Graph {
+template <Writes writes>
+[[nodiscard]] auto in_place_writes(std::uint32_t size) -> Graph {
   GraphMaker make;
   GraphBuilder& b = make.builder();
   const bool to_many = writes == Writes::through_views_of_many;
@@ -140,11 +141,13 @@ enum class Writes : std::uint8_t {
   return groups;
 }
 
-/// Of sixteen nodes one calls a kernel, two are a collective and its wait, one names a device; the others are elementwise.
-/// `kernel_idx` 0 or 1: which kernel of `kernels()` is called.
-[[nodiscard]] inline auto kernels_and_collectives(std::uint32_t size, std::int64_t kernel_idx) -> Graph {
+/// Of sixteen nodes one calls a kernel, two are a collective and its wait, one names a device; the others are
+/// elementwise. `kernel_idx` 0 or 1: which kernel of `kernels()` is called.
+template <std::int64_t kernel_idx>
+[[nodiscard]] auto kernels_and_collectives(std::uint32_t size) -> Graph {
   GraphMaker make;
   GraphBuilder& b = make.builder();
+  const auto empty_dict = [&] { return b.group(ArgumentKind::dict, std::span<const Argument>()); };
   const NodeId y = b.placeholder("y", make.matrix());
   const NodeId state = b.placeholder("state", make.matrix());
   NodeId x = b.placeholder("x", make.matrix());
@@ -155,7 +158,7 @@ enum class Writes : std::uint8_t {
         x = b.call_function("torch.ops.higher_order.nki_kernel_wrapper",
                             {b.keyword("kernel_idx", kernel_idx), b.keyword("grid", b.list({1})),
                              b.keyword("backend_config", b.string("")),
-                             b.keyword("operand_output_aliases", b.group(ArgumentKind::dict, std::span<const Argument>())),
+                             b.keyword("operand_output_aliases", empty_dict()),
                              b.keyword("args", b.list({state, x})),
                              b.keyword("arg_names", b.list({b.string("state"), b.string("x")})),
                              b.keyword("constant_args_key", 0)},
@@ -165,7 +168,9 @@ enum class Writes : std::uint8_t {
         x = b.call_function("torch.ops._c10d_functional.all_reduce.default",
                             {x, b.string("sum"), b.string(i % 32 == 7 ? "tp" : "dp")}, make.matrix());
         break;
-      case 8: x = b.call_function("torch.ops._c10d_functional.wait_tensor.default", {x}, make.matrix()); break;
+      case 8:
+        x = b.call_function("torch.ops._c10d_functional.wait_tensor.default", {x}, make.matrix());
+        break;
       case 15:
         x = b.call_function("torch.ops.aten._to_copy.default", {x, b.keyword("device", b.device("cuda:0"))},
                             make.matrix());

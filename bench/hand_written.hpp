@@ -15,9 +15,9 @@
 #include <vector>
 
 /// @file
-/// What pipelines are measured against: the same work on the same `Graph`, written by hand as one loop for the graphs of
-/// `graphs.hpp` alone. No pass, no contract, no artifact; graphs it does not expect it gets wrong. The benchmarks compare
-/// the resulting graphs before they measure.
+/// What pipelines are measured against: the same work on the same `Graph`, written by hand as one loop for
+/// the graphs of `graphs.hpp` alone. No pass, no contract, no artifact; graphs it does not expect it gets
+/// wrong. The benchmarks compare the resulting graphs before they measure.
 
 namespace fxpass::bench {
 
@@ -63,7 +63,7 @@ class NodeLocalRewriter {
  private:
   void rewrite_device(NodeId id) {
     for (Argument& a : graph_.mutable_arguments(id))
-      if (graph_.text(a.keyword()) == "device") a = Argument(graph_.add_device("xla:0")).with_keyword(a.keyword());
+      if (graph_.text(a.keyword()) == "device") replace(a, graph_.add_device("xla:0"));
   }
   void configure(NodeId id) {
     const KernelEntry& entry = *kernels_.find(keyword(id, "kernel_idx").integer());
@@ -72,10 +72,9 @@ class NodeLocalRewriter {
       aliases.push_back(alias.operand);
       aliases.push_back(alias.result);
     }
-    keyword(id, "operand_output_aliases") = Argument::group(ArgumentKind::dict, graph_.add_arguments(aliases.view()))
-                                                .with_keyword(keyword(id, "operand_output_aliases").keyword());
-    keyword(id, "backend_config") = Argument::string(graph_.add_text(entry.backend_config))
-                                        .with_keyword(keyword(id, "backend_config").keyword());
+    const Argument dict = Argument::group(ArgumentKind::dict, graph_.add_arguments(aliases.view()));
+    replace(keyword(id, "operand_output_aliases"), dict);
+    replace(keyword(id, "backend_config"), Argument::string(graph_.add_text(entry.backend_config)));
   }
   void resolve_group(NodeId id) {
     const std::string_view name = graph_.text(graph_.arguments(id).back().text());
@@ -85,7 +84,10 @@ class NodeLocalRewriter {
     resolved_.push_back({group.name, graph_.add_partition(group.ranks.view(), group.group_size)});
     set_partition(id, resolved_.back().partition);
   }
-  void set_partition(NodeId id, std::uint32_t partition) { graph_.mutable_node(id).replica_groups = partition; }
+  void set_partition(NodeId id, std::uint32_t partition) {
+    graph_.mutable_node(id).replica_groups = partition;
+  }
+  static void replace(Argument& a, Argument by) { a = by.with_keyword(a.keyword()); }
   [[nodiscard]] auto keyword(NodeId id, std::string_view name) -> Argument& {
     const auto arguments = graph_.mutable_arguments(id);
     return *std::find_if(arguments.begin(), arguments.end(),
@@ -103,14 +105,18 @@ class NodeLocalRewriter {
   std::vector<Resolved> resolved_;
 };
 
-/// Writes become values and written inputs become outputs, for graphs of float matrices, of `select`, and of writes into a
-/// matrix or one of its rows: by `add_`, `mul_`, `copy_`, and by kernels whose only result is their operand's new value.
-/// The node table is built anew in one sweep. What is written into a row is put into its matrix when the matrix or another
-/// row is asked for.
+/// Writes become values and written inputs become outputs, for graphs of float matrices, of `select`, and of
+/// writes into a matrix or one of its rows: by `add_`, `mul_`, `copy_`, and by kernels whose only result is
+/// their operand's new value. The node table is built anew in one sweep. What is written into a row is put
+/// into its matrix when the matrix or another row is asked for.
 class WriteRewriter {
  public:
   WriteRewriter(Graph& graph, const KernelRegistry& kernels)
-      : graph_(graph), kernels_(kernels), traits_(traits_of_operators(graph)), names_(graph), operators_(graph) {
+      : graph_(graph),
+        kernels_(kernels),
+        traits_(traits_of_operators(graph)),
+        names_(graph),
+        operators_(graph) {
     values_.resize(graph.node_count());
     nodes_.reserve(graph.node_count() + graph.node_count() / 2);
   }
@@ -144,14 +150,14 @@ class WriteRewriter {
 
   /// What an old node is: a matrix, or a row of one; and which new node has its value.
   struct Value {
-    NodeId same_as;                ///< the node that this one is another name of: its own id, or what it wrote into
+    NodeId same_as;             ///< the node that this one is another name of: itself, or what it wrote into
     NodeId matrix;
     std::int64_t row = whole;
-    NodeId newest;                 ///< in the new table
-    std::uint32_t version = 0;     ///< of the matrix, when `newest` was its value
+    NodeId newest;              ///< in the new table
+    std::uint32_t version = 0;  ///< of the matrix, when `newest` was its value
     // Of a matrix:
     std::uint32_t writes = 0;
-    NodeId pending = no_node;      ///< the row that was written last, if the matrix does not have it yet
+    NodeId pending = no_node;  ///< the row that was written last, if the matrix does not have it yet
   };
 
   [[nodiscard]] auto value_of(NodeId id) -> Value& { return values_[values_[id.index].same_as.index]; }
@@ -180,8 +186,8 @@ class WriteRewriter {
   void put_pending_row(NodeId position, Value& matrix) {
     if (matrix.pending == no_node) return;
     const Value& row = values_[std::exchange(matrix.pending, no_node).index];
-    matrix.newest = insert(position, "torch.ops.aten.select_scatter.default", {matrix.newest, row.newest, 0, row.row},
-                           matrix, modified_name(matrix));
+    matrix.newest = insert(position, "torch.ops.aten.select_scatter.default",
+                           {matrix.newest, row.newest, 0, row.row}, matrix, modified_name(matrix));
     matrix.version = matrix.writes;
   }
 
@@ -241,8 +247,8 @@ class WriteRewriter {
   [[nodiscard]] auto modified_name(const Value& matrix) const -> Text {
     return text_of(graph_.name(matrix.matrix), "_modified");
   }
-  auto insert(NodeId position, std::string_view target, std::initializer_list<Argument> arguments, const Value& like,
-              std::string_view name) -> NodeId {
+  auto insert(NodeId position, std::string_view target, std::initializer_list<Argument> arguments,
+              const Value& like, std::string_view name) -> NodeId {
     Node node;
     node.value_kind = ValueKind::tensor;
     node.values = like.row == whole ? graph_.node(like.matrix).values : row_metadata(like);

@@ -22,7 +22,7 @@ namespace {
 /// A graph with writes through views, as the passes leave it.
 [[nodiscard]] auto functional_graph(const benchmark::State& state) {
   const auto size = static_cast<std::uint32_t>(state.range(0));
-  return get_default_pass_manager()(Module<>(in_place_writes(size, Writes::through_views_of_one)));
+  return get_default_pass_manager()(Module<>(in_place_writes<Writes::through_views_of_one>(size)));
 }
 
 void lowering(benchmark::State& state) {

@@ -58,10 +58,11 @@ void measure(benchmark::State& state, std::uint32_t nodes, Prepare&& prepare, Su
   state.counters["per_node"] = best.seconds() / nodes;
 }
 
-/// The same beside `reference`, in turns, so that both meet the same noise. Counter `ratio` is the shortest time of
-/// `subject` over the shortest of `reference`.
+/// The same beside `reference`, in turns, so that both meet the same noise. Counter `ratio` is the shortest
+/// time of `subject` over the shortest of `reference`.
 template <class Prepare, class Subject, class Reference>
-void compare(benchmark::State& state, std::uint32_t nodes, Prepare&& prepare, Subject&& subject, Reference&& reference) {
+void compare(benchmark::State& state, std::uint32_t nodes, Prepare&& prepare, Subject&& subject,
+             Reference&& reference) {
   BestTime best;
   measure(state, nodes, [&] {
     auto for_reference = prepare();

@@ -26,12 +26,12 @@ const NkiKernelWriteBackendConfigPass kernel_config{.kernels = &registry};
 const CollectiveReplicaGroupsPass replica_groups{.groups = &groups};
 
 using MakeGraph = auto (*)(std::uint32_t size) -> Graph;
-auto chain(std::uint32_t size) -> Graph { return elementwise_chain(size); }
-auto to_one_input(std::uint32_t size) -> Graph { return in_place_writes(size, Writes::to_one_input); }
-auto through_views_of_one(std::uint32_t size) -> Graph { return in_place_writes(size, Writes::through_views_of_one); }
-auto through_views_of_many(std::uint32_t size) -> Graph { return in_place_writes(size, Writes::through_views_of_many); }
-auto pure_kernels(std::uint32_t size) -> Graph { return kernels_and_collectives(size, 1); }
-auto writing_kernels(std::uint32_t size) -> Graph { return kernels_and_collectives(size, 0); }
+constexpr MakeGraph chain = elementwise_chain;
+constexpr MakeGraph to_one_input = in_place_writes<Writes::to_one_input>;
+constexpr MakeGraph through_views_of_one = in_place_writes<Writes::through_views_of_one>;
+constexpr MakeGraph through_views_of_many = in_place_writes<Writes::through_views_of_many>;
+constexpr MakeGraph pure_kernels = kernels_and_collectives<1>;
+constexpr MakeGraph writing_kernels = kernels_and_collectives<0>;
 
 [[nodiscard]] auto graph_of(const benchmark::State& state, MakeGraph make) -> Graph {
   return make(static_cast<std::uint32_t>(state.range(0)));
@@ -43,7 +43,7 @@ template <class Passes, class M>
   return passes(std::move(module)).has_value();
 }
 
-// One pass by itself -------------------------------------------------------------------------------------------------
+// One pass by itself ----------------------------------------------------------------------------------------
 
 template <class Pass>
 void one_pass(benchmark::State& state, const Pass& pass, MakeGraph make) {
@@ -51,7 +51,8 @@ void one_pass(benchmark::State& state, const Pass& pass, MakeGraph make) {
   const auto passes = pipeline(pass);
   bool ok = true;
   measure(
-      state, module.graph().node_count(), [&] { return module; }, [&](auto& m) { ok = ok && succeed(passes, m); });
+      state, module.graph().node_count(), [&] { return module; },
+      [&](Module<>& m) { ok = ok && succeed(passes, m); });
   if (!ok) state.SkipWithError("the pass fails");
 }
 /// The in-place pass needs a module that knows its aliases.
@@ -60,7 +61,8 @@ void in_place_alone(benchmark::State& state, MakeGraph make) {
   const auto passes = pipeline(in_place);
   bool ok = module.has_value();
   measure(
-      state, module->graph().node_count(), [&] { return *module; }, [&](auto& m) { ok = ok && succeed(passes, m); });
+      state, module->graph().node_count(), [&] { return *module; },
+      [&](auto& m) { ok = ok && succeed(passes, m); });
   if (!ok) state.SkipWithError("the pass fails");
 }
 
@@ -72,7 +74,7 @@ BENCHMARK_CAPTURE(in_place_alone, writes, through_views_of_one)->Apply(sizes)->U
 BENCHMARK_CAPTURE(one_pass, kernel_config, kernel_config, pure_kernels)->Apply(sizes)->UseManualTime();
 BENCHMARK_CAPTURE(one_pass, replica_groups, replica_groups, pure_kernels)->Apply(sizes)->UseManualTime();
 
-// Pipelines, `ratio` to the loop written by hand ---------------------------------------------------------------------
+// Pipelines, `ratio` to the loop written by hand ------------------------------------------------------------
 
 template <class Passes, class ByHand>
 void beside_hand_written(benchmark::State& state, MakeGraph make, const Passes& passes, ByHand by_hand) {
@@ -84,10 +86,12 @@ void beside_hand_written(benchmark::State& state, MakeGraph make, const Passes& 
   Work check{Module<>(graph), graph};
   by_hand(check.graph);
   const auto done = passes(check.module);
-  if (!done || !(done->graph() == check.graph)) return state.SkipWithError("the loop by hand does something else");
+  if (!done || !(done->graph() == check.graph))
+    return state.SkipWithError("the loop by hand does something else");
   compare(
       state, graph.node_count(), [&] { return Work{Module<>(graph), graph}; },
-      [&](Work& w) { benchmark::DoNotOptimize(succeed(passes, w.module)); }, [&](Work& w) { by_hand(w.graph); });
+      [&](Work& w) { benchmark::DoNotOptimize(succeed(passes, w.module)); },
+      [&](Work& w) { by_hand(w.graph); });
 }
 void node_local(benchmark::State& state, MakeGraph make) {
   beside_hand_written(state, make, pipeline(device, kernel_config, replica_groups),
@@ -109,7 +113,9 @@ BENCHMARK_CAPTURE(writes, to_one_input, to_one_input)->Apply(sizes)->UseManualTi
 BENCHMARK_CAPTURE(writes, through_views_of_one, through_views_of_one)->Apply(sizes)->UseManualTime();
 BENCHMARK_CAPTURE(writes, through_views_of_many, through_views_of_many)->Apply(sizes)->UseManualTime();
 BENCHMARK_CAPTURE(default_pipeline, chain, chain)->Apply(sizes)->UseManualTime();
-BENCHMARK_CAPTURE(default_pipeline, through_views_of_one, through_views_of_one)->Apply(sizes)->UseManualTime();
+BENCHMARK_CAPTURE(default_pipeline, through_views_of_one, through_views_of_one)
+    ->Apply(sizes)
+    ->UseManualTime();
 BENCHMARK_CAPTURE(default_pipeline, writing_kernels, writing_kernels)->Apply(sizes)->UseManualTime();
 
 /// Each pass by itself, because somebody looks; `ratio` to the run in one traversal.

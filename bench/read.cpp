@@ -19,7 +19,8 @@ namespace {
 template <class Parse>
 void read_text(benchmark::State& state, const Graph& graph, const Text& text, Parse parse) {
   const auto module = parse(text.view());
-  if (!module || !(module->graph() == graph)) return state.SkipWithError("what is read is not what was written");
+  if (!module || !(module->graph() == graph))
+    return state.SkipWithError("what is read is not what was written");
   measure(
       state, graph.node_count(), [] { return Expected<Module<>>(Module<>()); },
       [&](Expected<Module<>>& read) { read = parse(text.view()); });

@@ -8,7 +8,8 @@
 #include <string_view>
 
 /// @file
-/// The texts that are read: graphs of float tensors whose arguments are nodes, dtypes and devices, as PyTorch exports them.
+/// The texts that are read: graphs of float tensors whose arguments are nodes, dtypes and devices, as PyTorch
+/// exports them.
 
 namespace fxpass::bench {
 
@@ -87,7 +88,8 @@ class FxJsonWriter : TextWriter {
       put_list(meta->rank, [&](std::uint32_t i) { put(graph_.sizes(*meta)[i].value()); });
       put("], \"stride\": [");
       put_list(meta->rank, [&](std::uint32_t i) { put(graph_.strides(*meta)[i].value()); });
-      put(R"(], "offset": )", meta->storage_offset.value(), R"(, "device": ")", graph_.device(meta->device), "\"}");
+      put(R"(], "offset": )", meta->storage_offset.value());
+      put(R"(, "device": ")", graph_.device(meta->device), "\"}");
     }
     if (node.stack_trace != TextId{}) {
       put(", ");

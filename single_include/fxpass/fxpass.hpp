@@ -3107,16 +3107,14 @@ namespace detail {
   return base.substr(0, base.size() - 1);
 }
 
-/// The overload that computes what in-place overload `row` computes, without the write: the overload of the same name or,
-/// where names differ (`floor_divide_.Tensor`, `floor_divide.default`), with the same parameters. `no_row` where PyTorch
-/// has none. O(log rows + overloads).
+/// The overload that computes what in-place overload `row` computes, without the write: the one with the same parameters,
+/// whose name may differ (`floor_divide_.Tensor`, `floor_divide.default`; `pow_.Scalar`, `pow.Tensor_Scalar`). `no_row`
+/// where PyTorch has none. O(log rows + overloads).
 [[nodiscard]] constexpr auto functional_twin(CatalogRow row) -> CatalogRow {
   const Schema in_place = schema(row);
   const Text base = functional_base(in_place.base());
   if (base.empty()) return no_row;
   const OverloadSet candidates = find_overloads(base);
-  for (CatalogRow r = candidates.first; r < candidates.last; ++r)
-    if (schema(r).overload() == in_place.overload() && !schema(r).writes()) return r;
   for (CatalogRow r = candidates.first; r < candidates.last; ++r)
     if (!schema(r).writes() && detail::same_parameters(schema(r), in_place)) return r;
   return no_row;
@@ -3269,12 +3267,16 @@ inline constexpr std::string_view unannotated_writers[] = {
     "aten.batch_norm", "aten.cudnn_batch_norm", "aten.instance_norm", "aten.native_batch_norm",
 };
 
-/// Whether calls of the operator may write into an argument.
-[[nodiscard]] constexpr auto may_write(const Schema& schema) -> bool {
-  if (schema.writes()) return true;
+/// Whether the operator is one of those: it writes in training mode, if it is given statistics.
+[[nodiscard]] constexpr auto is_unannotated_writer(const Schema& schema) -> bool {
   for (const std::string_view base : unannotated_writers)
     if (schema.base() == base) return true;
-  return schema.base() == "higher_order.nki_kernel_wrapper";
+  return false;
+}
+
+/// Whether calls of the operator may write into an argument.
+[[nodiscard]] constexpr auto may_write(const Schema& schema) -> bool {
+  return schema.writes() || is_unannotated_writer(schema) || schema.base() == "higher_order.nki_kernel_wrapper";
 }
 
 /// Whether an operator of unknown schema has to be taken for one that writes: PyTorch's convention is a trailing
@@ -3303,6 +3305,7 @@ enum class ViewRule : std::uint8_t {
   narrow,
   reshape,      ///< a view, or an error: view, view_as, ...
   flatten,      ///< a view where strides allow it, else a copy
+  ravel,        ///< a view of what is contiguous, else a copy, even where strides would allow a view
   maybe_reshape,  ///< reshape, reshape_as: a view where strides allow it, else a copy
   transpose,
   permute,
@@ -3364,7 +3367,7 @@ inline constexpr ViewOperator view_operators[] = {
     {"aten.numpy_T", ViewRule::reverse_dimensions},
     {"aten.permute", ViewRule::permute},
     {"aten.positive", ViewRule::identity},
-    {"aten.ravel", ViewRule::flatten},
+    {"aten.ravel", ViewRule::ravel},
     {"aten.real", ViewRule::identity_if_real},
     {"aten.requires_grad_", ViewRule::identity},
     {"aten.reshape", ViewRule::maybe_reshape},
@@ -7204,13 +7207,14 @@ class SweepRunner {
     const std::uint32_t old_count = graph.node_count();
     const Node* nodes = graph.nodes().data();
     const Operator* operators = graph.operators().data();
-    for (std::uint32_t i = 0; i < old_count && running_ > 0; ++i) {
+    for (std::uint32_t i = 0; i < old_count; ++i) {
       const Node& node = nodes[i];
       const Operator& op = operators[node.op.index];
       if (!(P::wants(node, op) || ...) && !(has_replaced_ && uses_replaced(NodeId{i}))) continue;
       place_ = NodeId{i};
       here_.clear();
       (turn<I>(passes, static_cast<SweepState<I, sweep_state<P>>&>(states).value), ...);
+      if (running_ == 0) break;
       // A visit may have made the tables grow.
       nodes = graph.nodes().data();
       operators = graph.operators().data();
@@ -7222,7 +7226,7 @@ class SweepRunner {
 
   template <std::size_t I, class Pass, class State>
   constexpr void turn(const Pass& pass, State& state) {
-    if (I >= running_) return;
+    if (I >= running_ || !(has_replaced_ || wants_a_node_here<Pass>())) return;
     if (here_.empty()) {
       take<I>(pass, state, place_, here_);
       return;
@@ -7233,6 +7237,14 @@ class SweepRunner {
       if (behind_.empty() || behind_.back() != here_[k]) behind_.push_back(here_[k]);
     }
     std::swap(here_, behind_);
+  }
+  template <class Pass>
+  [[nodiscard]] constexpr auto wants_a_node_here() const -> bool {
+    const Graph& graph = *sweep_.graph_;
+    if (here_.empty()) return Pass::wants(graph.node(place_), graph.op(place_));
+    for (const NodeId id : here_)
+      if (Pass::wants(graph.node(id), graph.op(id))) return true;
+    return false;
   }
   /// Pass `I` at one node. Appends to `behind` what it inserted, and then the node, if it inserted anything. False if it
   /// failed.
@@ -9757,9 +9769,11 @@ class ViewRules {
       case ops::ViewRule::unsqueeze:
       case ops::ViewRule::squeeze: return or_opaque(to_result_shape(id, parent), parent, id);
       case ops::ViewRule::flatten:
+      case ops::ViewRule::ravel:
       case ops::ViewRule::maybe_reshape: {
         // Without numbers nobody can say whether this is a view or a copy: opaque, so that a write near it is refused.
         if (!from.has_geometry || !result_sizes(id)) return make_.opaque(parent, id);
+        if (rule == ops::ViewRule::ravel && !is_contiguous(analysis_.geometry(from))) return std::nullopt;
         return to_result_shape(id, parent);
       }
       case ops::ViewRule::transpose: {
@@ -9925,6 +9939,27 @@ namespace detail {
     if (holds_writes(inner)) return true;
   return false;
 }
+/// Whether a normalisation updates running statistics, as far as its arguments say: they have to be given, and the mode
+/// has to be that of training. True of all operators that are no normalisation.
+[[nodiscard]] constexpr auto may_update_statistics(const Graph& graph, NodeId id) -> bool {
+  const Call call(graph, id);
+  if (!ops::is_unannotated_writer(call.schema())) return true;
+  const bool in_training =
+      call.boolean("training").value_or(true) && call.boolean("use_input_stats").value_or(true);
+  return in_training && call.has("running_mean");
+}
+
+/// Whether an operator outside PyTorch's own has come without its schema: then nobody can say what it writes.
+[[nodiscard]] constexpr auto lacks_schema(const Graph& graph, const Operator& op) -> bool {
+  if (op.row != ops::no_row || op.schema != TextId{}) return false;
+  std::string_view name = graph.text(op.spelling);
+  if (!name.starts_with("torch.ops.")) return false;
+  name.remove_prefix(10);
+  // PyTorch's own names say whether they write; higher-order operators get what they write as a graph, or say so too.
+  if (name.starts_with("higher_order.")) return name.find("mutation") != std::string_view::npos;
+  return !name.starts_with("aten.") && !name.starts_with("prims.");
+}
+
 }  // namespace detail
 
 /// What to make of a kernel that neither declares what it writes nor is registered.
@@ -10013,8 +10048,9 @@ class AliasAnalyser {
     if (op.writes) {
       const ops::WriteRule rule = op.write_rule;
       if (Status recorded = record_writes(graph, id, rule); !recorded) return recorded;
-      // `x.add_(1)` is x; a kernel, a batch norm and setitem return something else.
-      if (rule != ops::WriteRule::kernel && rule != ops::WriteRule::batch_norm && rule != ops::WriteRule::setitem) {
+      // `x.add_(1)` is x; a kernel, a normalisation and setitem return something else.
+      if (rule != ops::WriteRule::kernel && rule != ops::WriteRule::batch_norm && rule != ops::WriteRule::setitem &&
+          rule != ops::WriteRule::unknown) {
         analysis_->set_view(id, analysis_->view_of(self_of(graph, id)));
         return {};
       }
@@ -10024,6 +10060,11 @@ class AliasAnalyser {
       visit_member(graph, id);
       return {};
     }
+    if (detail::lacks_schema(graph, op))
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of(graph.target(id), " has no schema here, so what it writes is not known; decompose the "
+                              "program (run_decompositions), which makes writes explicit, or use FX JSON, which "
+                              "carries schemas"));
     if (op.row == ops::no_row && op.schema == TextId{}) {
       add_unknown(graph, id);
       return {};
@@ -10085,7 +10126,9 @@ class AliasAnalyser {
 
   constexpr auto record_writes(const Graph& graph, NodeId id, ops::WriteRule rule) -> Status {
     switch (rule) {
-      case ops::WriteRule::unknown: return refuse_unknown(graph, id);
+      case ops::WriteRule::unknown:
+        if (!detail::may_update_statistics(graph, id)) return {};
+        return refuse_unknown(graph, id);
       case ops::WriteRule::nothing: return {};
       case ops::WriteRule::setitem: return record_setitem(graph, id);
       case ops::WriteRule::batch_norm: return record_batch_norm(graph, id);
@@ -10271,10 +10314,7 @@ struct CollectiveReplicaGroupsPass;
 namespace detail {
 /// Whether the node writes into an operand, given its arguments: batch_norm does in training mode only.
 [[nodiscard]] constexpr auto writes(const Graph& graph, NodeId id) -> bool {
-  const Operator& op = graph.op(id);
-  if (!op.writes) return false;
-  if (op.write_rule != ops::WriteRule::batch_norm) return true;
-  return Call(graph, id).boolean("training").value_or(true);
+  return graph.op(id).writes && may_update_statistics(graph, id);
 }
 /// For each input whether an output is its new value. O(inputs + outputs).
 [[nodiscard]] constexpr auto surfaced_inputs(const Graph& graph) -> Pool<std::uint8_t> {
@@ -19007,6 +19047,7 @@ struct SignatureOutput {
   Text name;                              ///< of the node; empty if the output is None or a constant
   Text target;                            ///< of a mutation: the input's qualified name; else empty
   std::optional<SignatureTensor> tensor;  ///< none for None and constants
+  Text value = {};                        ///< of a constant: the JSON of a number, bool or string; else empty
 
   friend constexpr auto operator==(const SignatureOutput&, const SignatureOutput&) -> bool = default;
 };
@@ -19034,6 +19075,42 @@ struct Signature {
 
 namespace detail {
 
+template <TextSink Sink>
+constexpr void append_json_string(Sink& sink, std::string_view text) {
+  append_to(sink, '"');
+  for (const char c : text) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\')
+      append_all(sink, '\\', c);
+    else if (byte < 0x20)
+      append_all(sink, "\\u00", digits[byte >> 4U], digits[byte & 0xfU]);
+    else
+      append_to(sink, c);
+  }
+  append_to(sink, '"');
+}
+
+/// The JSON of a constant that a program returns; empty for one that JSON cannot hold. Numbers that are not finite are
+/// strings.
+[[nodiscard]] constexpr auto json_of_constant(const Graph& graph, const Argument& constant) -> Text {
+  Text json;
+  if (constant.is(ArgumentKind::integer)) {
+    append_to(json, constant.integer());
+  } else if (constant.is(ArgumentKind::boolean)) {
+    append_to(json, constant.boolean() ? "true" : "false");
+  } else if (constant.is(ArgumentKind::string)) {
+    append_json_string(json, graph.text(constant.text()));
+  } else if (constant.is(ArgumentKind::real)) {
+    const double value = constant.real();
+    const bool is_finite = value - value == 0;
+    if (!is_finite) append_to(json, '"');
+    append_decimal(json, value);
+    if (!is_finite) append_to(json, '"');
+  }
+  return json;
+}
+
 /// Writes JSON with one member of a list a line.
 template <TextSink Sink>
 class SignatureWriter {
@@ -19042,9 +19119,9 @@ class SignatureWriter {
 
   constexpr void write(const Signature& s) {
     append_to(sink_, "{\"inputs\": [");
-    for (std::size_t i = 0; i < s.inputs.size(); ++i) write_entry(i, s.inputs[i], "hlo_parameter");
+    for (std::size_t i = 0; i < s.inputs.size(); ++i) write_entry(i, s.inputs[i], "hlo_parameter", {});
     append_to(sink_, "],\n \"outputs\": [");
-    for (std::size_t i = 0; i < s.outputs.size(); ++i) write_entry(i, s.outputs[i], "hlo_output");
+    for (std::size_t i = 0; i < s.outputs.size(); ++i) write_entry(i, s.outputs[i], "hlo_output", s.outputs[i].value);
     append_all(sink_, "],\n \"original_output_count\": ", s.original_output_count, ",\n \"io_map\": ");
     write_map(s.io_map);
     append_to(sink_, ",\n \"hlo_input_output_alias\": ");
@@ -19054,7 +19131,7 @@ class SignatureWriter {
 
  private:
   template <class Entry>
-  constexpr void write_entry(std::size_t index, const Entry& entry, std::string_view hlo_index) {
+  constexpr void write_entry(std::size_t index, const Entry& entry, std::string_view hlo_index, std::string_view value) {
     append_all(sink_, index == 0 ? "\n  " : ",\n  ", "{\"index\": ", index, ", \"name\": ");
     write_text(entry.name);
     append_to(sink_, ", \"kind\": ");
@@ -19070,7 +19147,9 @@ class SignatureWriter {
       for (std::size_t d = 0; d < dims.size(); ++d) append_all(sink_, d == 0 ? "" : ",", dims[d]);
       append_all(sink_, "], \"", hlo_index, "\": ", entry.tensor->hlo_index, '}');
     } else {
-      append_all(sink_, "null, \"", hlo_index, "\": null}");
+      append_all(sink_, "null, \"", hlo_index, "\": null");
+      if (!value.empty()) append_all(sink_, ", \"value\": ", value);
+      append_to(sink_, '}');
     }
   }
   constexpr void write_map(const Pool<WriteBack>& map) {
@@ -19081,22 +19160,10 @@ class SignatureWriter {
   }
   /// A JSON string; null for what is empty.
   constexpr void write_text(std::string_view text) {
-    if (text.empty()) {
+    if (text.empty())
       append_to(sink_, "null");
-      return;
-    }
-    append_to(sink_, '"');
-    for (const char c : text) {
-      constexpr std::string_view digits = "0123456789abcdef";
-      const auto byte = static_cast<unsigned char>(c);
-      if (c == '"' || c == '\\')
-        append_all(sink_, '\\', c);
-      else if (byte < 0x20)
-        append_all(sink_, "\\u00", digits[byte >> 4U], digits[byte & 0xfU]);
-      else
-        append_to(sink_, c);
-    }
-    append_to(sink_, '"');
+    else
+      append_json_string(sink_, text);
   }
 
   Sink& sink_;
@@ -19153,7 +19220,7 @@ class SignatureMaker {
     const auto values = graph_.arguments(graph_.output_node());
     for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
       const OutputSpec& spec = graph_.outputs()[i];
-      SignatureOutput output{spec.kind, {}, graph_.text(spec.target), {}};
+      SignatureOutput output{spec.kind, {}, graph_.text(spec.target), {}, {}};
       if (values[i].is_node()) {
         output.name = graph_.name(values[i].node());
         if (const auto shape = shape_of(values[i].node()))
@@ -19161,6 +19228,11 @@ class SignatureMaker {
         else
           errors_.add(error_at(graph_, values[i].node(), DiagnosticCode::unsupported,
                                text_of("output ", i, " is no tensor whose shape is known")));
+      } else if (!values[i].is_none()) {
+        output.value = json_of_constant(graph_, values[i]);
+        if (output.value.empty())
+          errors_.add(error_at(graph_, graph_.output_node(), DiagnosticCode::unsupported,
+                               text_of("output ", i, " is a constant that the signature cannot hold")));
       }
       signature_.outputs.push_back(std::move(output));
     }

@@ -19,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -71,7 +72,9 @@ class ArgumentPlacement {
 /// Reads one `Graph` of the format, nested graphs included. `read` once, then `take`.
 class ExportedGraphReader {
  public:
-  ExportedGraphReader(JsonReader& json, const Payloads& payloads) : json_(json), payloads_(payloads) {}
+  /// `is_functional`: the file says that no operator in it writes into its arguments.
+  ExportedGraphReader(JsonReader& json, const Payloads& payloads, bool is_functional)
+      : json_(json), payloads_(payloads), is_functional_(is_functional) {}
 
   /// `signature` is null for a nested graph: those have none.
   [[nodiscard]] auto read(JsonObject graph, const JsonObject* signature) -> bool {
@@ -300,7 +303,7 @@ class ExportedGraphReader {
   auto read_graph(Json json, Argument& result) -> bool {
     JsonObject graph;
     if (!graph_in(json, graph)) return false;
-    ExportedGraphReader reader(json_, payloads_);
+    ExportedGraphReader reader(json_, payloads_, is_functional_);
     if (!reader.read(graph, nullptr)) return false;
     result = builder_.add_subgraph(std::move(reader).take());
     return true;
@@ -548,6 +551,7 @@ class ExportedGraphReader {
     std::string target(call.target);
     // The symbolic-scalar operators are stored by their module's C name.
     if (target.starts_with("_operator.")) target.erase(0, 1);
+    declare_if_unknown(call);
     if (!is_tuple) {
       const Result result = results.empty() ? Result{} : results[0];
       const std::string_view name = result.name.empty() ? call.name : result.name;
@@ -556,6 +560,22 @@ class ExportedGraphReader {
     }
     const NodeId node = builder_.call_function(target, arguments.view(), tuple_of(results), call.name);
     return take_apart(node, results);
+  }
+  /// An export holds no schemas. Of an operator that is not PyTorch's own, the arguments' names are known from its calls,
+  /// and from the kind of the export that it writes nothing; of one in training IR not even that is known.
+  void declare_if_unknown(const Call& call) {
+    if (!is_functional_ || call.is_higher_order() || !call.target.starts_with("torch.ops.") ||
+        !schema_of(call.target).empty() || !declared_.insert(call.target).second)
+      return;
+    std::string schema(call.target.substr(10));
+    schema += '(';
+    for (const Json input : call.inputs) {
+      std::string_view name;
+      if (input.at_pointer("/name").get(name) != simdjson::SUCCESS || name.empty()) return;
+      if (schema.back() != '(') schema += ", ";
+      schema.append("Any ").append(name);
+    }
+    builder_.declare_operator(call.target, schema + ") -> Any");
   }
   auto schema_of(std::string_view target) -> ops::Schema {
     const auto [known, is_new] = schemas_.try_emplace(target);
@@ -796,10 +816,12 @@ class ExportedGraphReader {
 
   JsonReader& json_;
   const Payloads& payloads_;
+  bool is_functional_;
   GraphBuilder builder_;
   Scope scope_;
   std::unordered_map<std::string_view, SymInt> expressions_;
   std::unordered_map<std::string_view, ops::Schema> schemas_;
+  std::unordered_set<std::string_view> declared_;
   std::unordered_map<std::string_view, std::uint32_t> input_by_name_;  ///< attribute or user input -> its index
   std::string_view stack_trace_;
   // Scratch that spares an allocation for each tensor.
@@ -825,6 +847,17 @@ class ExportedGraphReader {
                                  " is not supported: fxpass reads 8.x (PyTorch 2.6 and later)");
 }
 
+/// Whether the export is one that has been functionalised, by the verifiers that it passed.
+[[nodiscard]] inline auto is_functional(JsonObject file) -> bool {
+  JsonArray verifiers;
+  if (file.at_key("verifiers").get(verifiers) != simdjson::SUCCESS) return false;
+  for (const Json verifier : verifiers) {
+    std::string_view name;
+    if (verifier.get(name) == simdjson::SUCCESS && (name == "ATEN" || name == "EDGE")) return true;
+  }
+  return false;
+}
+
 /// The program in a parsed file. `payloads`: what the archive around it says of its data.
 [[nodiscard]] inline auto read_exported_program(Json root, std::string_view file_name, const Payloads& payloads)
     -> Expected<Graph> {
@@ -833,9 +866,9 @@ class ExportedGraphReader {
   JsonObject module;
   JsonObject graph;
   JsonObject signature;
-  ExportedGraphReader reader(json, payloads);
-  const bool is_read = json.as(root, "the file", file) && check_schema_version(json, file) &&
-                       json.member(file, "graph_module", module) && json.member(module, "graph", graph) &&
+  if (!json.as(root, "the file", file)) return json.error();
+  ExportedGraphReader reader(json, payloads, is_functional(file));
+  const bool is_read = check_schema_version(json, file) && json.member(file, "graph_module", module) && json.member(module, "graph", graph) &&
                        json.member(module, "signature", signature) && reader.read(graph, &signature);
   if (!is_read) return json.error();
   return std::move(reader).take();

@@ -9086,6 +9086,23 @@ struct SliceArgument {
   if (!parts[2].is_none()) result.step = parts[2].integer();
   return result;
 }
+/// The items of a Python index: those of a tuple, or the index itself.
+[[nodiscard]] constexpr auto index_items(const Graph& graph, const Argument& index) -> Pool<Argument> {
+  Pool<Argument> items;
+  if (index.is(ArgumentKind::tuple))
+    items.append(graph.children(index));
+  else
+    items.push_back(index);
+  return items;
+}
+/// How many dimensions of the tensor an item of a Python index stands for: a mask for as many as it has, None, Ellipsis
+/// and a bool for none, everything else for one.
+[[nodiscard]] constexpr auto dimensions_indexed(const Graph& graph, const Argument& item) -> std::uint32_t {
+  if (item.is_none() || item.is(ArgumentKind::ellipsis) || item.is(ArgumentKind::boolean)) return 0;
+  if (!item.is_node()) return 1;
+  const TensorMeta* meta = graph.tensor(item.node());
+  return meta != nullptr && meta->dtype == DType::boolean ? meta->rank : 1;
+}
 /// Needs a step of at least 1, as PyTorch does.
 [[nodiscard]] constexpr auto clamp_slice(std::optional<std::int64_t> start, std::optional<std::int64_t> end,
                                          std::int64_t step, std::int64_t size) -> SliceBounds {
@@ -9551,14 +9568,9 @@ class ViewMaker {
   [[nodiscard]] constexpr auto index(std::uint32_t view, const Argument& index) const -> IndexedView {
     IndexedView result;
     if (!has_geometry(view)) return result;
-    Pool<Argument> items;
-    if (index.is(ArgumentKind::tuple)) {
-      items.append(graph_.children(index));
-    } else {
-      items.push_back(index);
-    }
+    const Pool<Argument> items = index_items(graph_, index);
     std::int64_t consumed = 0;
-    for (const Argument& item : items) consumed += dimensions_taken_by(item);
+    for (const Argument& item : items) consumed += dimensions_indexed(graph_, item);
     std::optional<std::uint32_t> current = view;
     std::int64_t dim = 0;
     for (const Argument& item : items) {
@@ -9586,7 +9598,7 @@ class ViewMaker {
           break;
         case ArgumentKind::node: {
           if (graph_.node(item.node()).value_kind != ValueKind::tensor) return result;
-          const std::int64_t taken = dimensions_taken_by(item);
+          const std::int64_t taken = dimensions_indexed(graph_, item);
           if (dim + taken > static_cast<std::int64_t>(v.rank)) return result;
           result.has_tensors = true;
           dim += taken;
@@ -9634,14 +9646,6 @@ class ViewMaker {
   }
   constexpr auto add(std::uint32_t parent, ViewStep step, const Geometry& g) const -> std::uint32_t {
     return analysis_.add_view(parent, step, analysis_.view(parent).dtype, g);
-  }
-  /// A mask takes as many dimensions as it has, every other index tensor one.
-  [[nodiscard]] constexpr auto dimensions_taken_by(const Argument& item) const -> std::int64_t {
-    if (item.is(ArgumentKind::none) || item.is(ArgumentKind::ellipsis) || item.is(ArgumentKind::boolean)) return 0;
-    if (item.is_node())
-      if (const TensorMeta* meta = graph_.tensor(item.node()); meta != nullptr && meta->dtype == DType::boolean)
-        return meta->rank;
-    return 1;
   }
   [[nodiscard]] constexpr auto slice_by(std::uint32_t view, std::int64_t dim, const Argument& item) const
       -> std::optional<std::uint32_t> {
@@ -11405,41 +11409,31 @@ class OutOfPlaceRewriter {
     const auto arguments = sweep.graph().arguments(sweep.id());
     const Argument index = arguments[1];
     const Argument value = arguments[2];
-    Pool<Argument> tensors;
-    const auto collect = [&](const Argument& item) {
-      if (item.is_node()) tensors.push_back(item);
-    };
-    if (index.is(ArgumentKind::tuple)) {
-      for (const Argument& item : sweep.graph().children(index)) collect(item);
-    } else {
-      collect(index);
-    }
-    if (!tensors.empty()) return write(sweep, target.view, index_put(sweep, target, index, value));
+    bool has_tensors = false;
+    for (const Argument& item : index_items(sweep.graph(), index)) has_tensors = has_tensors || item.is_node();
+    if (has_tensors) return write(sweep, target.view, index_put(sweep, target, index, value));
     return write(sweep, target.view, value.is_node() ? fit(sweep, value.node(), target.view, true)
                                                      : filled(sweep, value, target.view));
   }
   /// `view[i, :, mask] = value` as index_put: None where a dimension has no index tensor.
   constexpr auto index_put(Sweep& sweep, const Write& target, const Argument& index, const Argument& value)
       -> Expected<NodeId> {
-    Pool<Argument> items;
-    if (index.is(ArgumentKind::tuple))
-      items.append(sweep.graph().children(index));
-    else
-      items.push_back(index);
+    const Pool<Argument> items = index_items(sweep.graph(), index);
     Pool<Argument> indices;
     const std::uint32_t rank = analysis_->view(target.view).rank;
-    std::uint32_t taken = 0;
-    for (const Argument& item : items) taken += item.is_node() ? mask_rank(sweep.graph(), item.node()) : 0;
+    // Dimensions of the view that the items account for; an Ellipsis stands for the others.
+    std::uint32_t named = 0;
+    for (const Argument& item : items) {
+      const bool adds_one = item.is_none() || item.is(ArgumentKind::boolean);
+      if (!item.is(ArgumentKind::integer)) named += adds_one ? 1 : dimensions_indexed(sweep.graph(), item);
+    }
     for (const Argument& item : items) {
       if (item.is_node()) {
         const auto tensor = read(sweep, item.node());
         if (!tensor) return tensor.error();
         indices.push_back(*tensor);
       } else if (item.is(ArgumentKind::ellipsis)) {
-        std::uint32_t fixed = 0;
-        for (const Argument& other : items)
-          if (other.is(ArgumentKind::slice) || other.is_none()) ++fixed;
-        for (std::uint32_t i = fixed + taken; i < rank; ++i) indices.push_back(Argument());
+        for (std::uint32_t i = named; i < rank; ++i) indices.push_back(Argument());
       } else if (!item.is(ArgumentKind::integer)) {
         indices.push_back(Argument());
       }
@@ -11451,10 +11445,6 @@ class OutOfPlaceRewriter {
     if (!put_value) return put_value.error();
     return emit(sweep, "torch.ops.aten.index_put.default", {self, list, *put_value}, dtype(target.view),
                 sizes(target.view), target.view, true);
-  }
-  [[nodiscard]] static constexpr auto mask_rank(const Graph& graph, NodeId index) -> std::uint32_t {
-    const TensorMeta* meta = graph.tensor(index);
-    return meta != nullptr && meta->dtype == DType::boolean ? meta->rank : 1;
   }
   constexpr auto index_put_value(Sweep& sweep, const Argument& value, std::uint32_t view) -> Expected<NodeId> {
     if (!value.is_node()) {
@@ -18316,7 +18306,7 @@ struct LowerGetItem {
         }
         case ArgumentKind::ellipsis: {
           std::size_t behind = 0;
-          for (const Argument& a : rest) behind += dims_taken(a);
+          for (const Argument& a : rest) behind += dimensions_indexed(c_.graph(), a);
           at_ = b.rank(x_) >= behind ? b.rank(x_) - behind : at_;
           return;
         }
@@ -18326,13 +18316,6 @@ struct LowerGetItem {
         case ArgumentKind::list: take_list(c_.graph().children(entry)); return;
         default: x_ = c_.unsupported(call_, "an index that is no number, slice, None, Ellipsis or tensor"); return;
       }
-    }
-    /// How many dimensions of the tensor an entry stands for.
-    [[nodiscard]] constexpr auto dims_taken(const Argument& entry) const -> std::size_t {
-      if (entry.is_none()) return 0;
-      if (!entry.is_node()) return 1;
-      const TensorMeta* meta = c_.graph().tensor(entry.node());
-      return meta != nullptr && meta->dtype == DType::boolean ? meta->rank : 1;
     }
     constexpr void take_slice(const Argument& entry) {
       const auto given = slice_argument(c_.graph(), entry);

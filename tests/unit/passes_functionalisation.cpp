@@ -192,11 +192,13 @@ constexpr auto setitem_by_tensors_is_index_put() -> bool {
   const NodeId i = p.input("i", DType::i64, {2});
   p.b.call_function("operator.setitem", {p.x, p.b.tuple_of({p.b.slice({}, {}), Argument(i)}), 9.0});
   p.b.call_function("operator.setitem", {p.x, p.b.tuple_of({Argument(1), Argument(i)}), 9.0});
+  p.b.call_function("operator.setitem", {p.x, p.b.tuple_of({Argument(true), Argument::ellipsis(), Argument(i)}), 9.0});
   p.b.output(std::initializer_list<Argument>{});
   const Text text = rewritten(std::move(p.b));
   return contains(text, "new_full.default](args = (%x, [], 9.0)") &&
          contains(text, "aten.index_put.default](args = (%x, [None, %i], %new_full)") &&
-         contains(text, "aten.select.int](args = (%x_modified, 0, 1)") && contains(text, "[%i], %new_full_1)");
+         contains(text, "aten.select.int](args = (%x_modified, 0, 1)") && contains(text, "[%i], %new_full_1)") &&
+         contains(text, "[None, None, %i], %new_full_2)");
 }
 FXPASS_TEST_TWICE(setitem_by_tensors_is_index_put)
 

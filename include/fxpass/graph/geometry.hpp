@@ -201,6 +201,23 @@ struct SliceArgument {
   if (!parts[2].is_none()) result.step = parts[2].integer();
   return result;
 }
+/// The items of a Python index: those of a tuple, or the index itself.
+[[nodiscard]] constexpr auto index_items(const Graph& graph, const Argument& index) -> Pool<Argument> {
+  Pool<Argument> items;
+  if (index.is(ArgumentKind::tuple))
+    items.append(graph.children(index));
+  else
+    items.push_back(index);
+  return items;
+}
+/// How many dimensions of the tensor an item of a Python index stands for: a mask for as many as it has, None, Ellipsis
+/// and a bool for none, everything else for one.
+[[nodiscard]] constexpr auto dimensions_indexed(const Graph& graph, const Argument& item) -> std::uint32_t {
+  if (item.is_none() || item.is(ArgumentKind::ellipsis) || item.is(ArgumentKind::boolean)) return 0;
+  if (!item.is_node()) return 1;
+  const TensorMeta* meta = graph.tensor(item.node());
+  return meta != nullptr && meta->dtype == DType::boolean ? meta->rank : 1;
+}
 /// Needs a step of at least 1, as PyTorch does.
 [[nodiscard]] constexpr auto clamp_slice(std::optional<std::int64_t> start, std::optional<std::int64_t> end,
                                          std::int64_t step, std::int64_t size) -> SliceBounds {

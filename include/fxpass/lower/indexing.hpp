@@ -544,7 +544,7 @@ struct LowerGetItem {
         }
         case ArgumentKind::ellipsis: {
           std::size_t behind = 0;
-          for (const Argument& a : rest) behind += dims_taken(a);
+          for (const Argument& a : rest) behind += dimensions_indexed(c_.graph(), a);
           at_ = b.rank(x_) >= behind ? b.rank(x_) - behind : at_;
           return;
         }
@@ -554,13 +554,6 @@ struct LowerGetItem {
         case ArgumentKind::list: take_list(c_.graph().children(entry)); return;
         default: x_ = c_.unsupported(call_, "an index that is no number, slice, None, Ellipsis or tensor"); return;
       }
-    }
-    /// How many dimensions of the tensor an entry stands for.
-    [[nodiscard]] constexpr auto dims_taken(const Argument& entry) const -> std::size_t {
-      if (entry.is_none()) return 0;
-      if (!entry.is_node()) return 1;
-      const TensorMeta* meta = c_.graph().tensor(entry.node());
-      return meta != nullptr && meta->dtype == DType::boolean ? meta->rank : 1;
     }
     constexpr void take_slice(const Argument& entry) {
       const auto given = slice_argument(c_.graph(), entry);

@@ -408,41 +408,31 @@ class OutOfPlaceRewriter {
     const auto arguments = sweep.graph().arguments(sweep.id());
     const Argument index = arguments[1];
     const Argument value = arguments[2];
-    Pool<Argument> tensors;
-    const auto collect = [&](const Argument& item) {
-      if (item.is_node()) tensors.push_back(item);
-    };
-    if (index.is(ArgumentKind::tuple)) {
-      for (const Argument& item : sweep.graph().children(index)) collect(item);
-    } else {
-      collect(index);
-    }
-    if (!tensors.empty()) return write(sweep, target.view, index_put(sweep, target, index, value));
+    bool has_tensors = false;
+    for (const Argument& item : index_items(sweep.graph(), index)) has_tensors = has_tensors || item.is_node();
+    if (has_tensors) return write(sweep, target.view, index_put(sweep, target, index, value));
     return write(sweep, target.view, value.is_node() ? fit(sweep, value.node(), target.view, true)
                                                      : filled(sweep, value, target.view));
   }
   /// `view[i, :, mask] = value` as index_put: None where a dimension has no index tensor.
   constexpr auto index_put(Sweep& sweep, const Write& target, const Argument& index, const Argument& value)
       -> Expected<NodeId> {
-    Pool<Argument> items;
-    if (index.is(ArgumentKind::tuple))
-      items.append(sweep.graph().children(index));
-    else
-      items.push_back(index);
+    const Pool<Argument> items = index_items(sweep.graph(), index);
     Pool<Argument> indices;
     const std::uint32_t rank = analysis_->view(target.view).rank;
-    std::uint32_t taken = 0;
-    for (const Argument& item : items) taken += item.is_node() ? mask_rank(sweep.graph(), item.node()) : 0;
+    // Dimensions of the view that the items account for; an Ellipsis stands for the others.
+    std::uint32_t named = 0;
+    for (const Argument& item : items) {
+      const bool adds_one = item.is_none() || item.is(ArgumentKind::boolean);
+      if (!item.is(ArgumentKind::integer)) named += adds_one ? 1 : dimensions_indexed(sweep.graph(), item);
+    }
     for (const Argument& item : items) {
       if (item.is_node()) {
         const auto tensor = read(sweep, item.node());
         if (!tensor) return tensor.error();
         indices.push_back(*tensor);
       } else if (item.is(ArgumentKind::ellipsis)) {
-        std::uint32_t fixed = 0;
-        for (const Argument& other : items)
-          if (other.is(ArgumentKind::slice) || other.is_none()) ++fixed;
-        for (std::uint32_t i = fixed + taken; i < rank; ++i) indices.push_back(Argument());
+        for (std::uint32_t i = named; i < rank; ++i) indices.push_back(Argument());
       } else if (!item.is(ArgumentKind::integer)) {
         indices.push_back(Argument());
       }
@@ -454,10 +444,6 @@ class OutOfPlaceRewriter {
     if (!put_value) return put_value.error();
     return emit(sweep, "torch.ops.aten.index_put.default", {self, list, *put_value}, dtype(target.view),
                 sizes(target.view), target.view, true);
-  }
-  [[nodiscard]] static constexpr auto mask_rank(const Graph& graph, NodeId index) -> std::uint32_t {
-    const TensorMeta* meta = graph.tensor(index);
-    return meta != nullptr && meta->dtype == DType::boolean ? meta->rank : 1;
   }
   constexpr auto index_put_value(Sweep& sweep, const Argument& value, std::uint32_t view) -> Expected<NodeId> {
     if (!value.is_node()) {

@@ -231,14 +231,9 @@ class ViewMaker {
   [[nodiscard]] constexpr auto index(std::uint32_t view, const Argument& index) const -> IndexedView {
     IndexedView result;
     if (!has_geometry(view)) return result;
-    Pool<Argument> items;
-    if (index.is(ArgumentKind::tuple)) {
-      items.append(graph_.children(index));
-    } else {
-      items.push_back(index);
-    }
+    const Pool<Argument> items = index_items(graph_, index);
     std::int64_t consumed = 0;
-    for (const Argument& item : items) consumed += dimensions_taken_by(item);
+    for (const Argument& item : items) consumed += dimensions_indexed(graph_, item);
     std::optional<std::uint32_t> current = view;
     std::int64_t dim = 0;
     for (const Argument& item : items) {
@@ -266,7 +261,7 @@ class ViewMaker {
           break;
         case ArgumentKind::node: {
           if (graph_.node(item.node()).value_kind != ValueKind::tensor) return result;
-          const std::int64_t taken = dimensions_taken_by(item);
+          const std::int64_t taken = dimensions_indexed(graph_, item);
           if (dim + taken > static_cast<std::int64_t>(v.rank)) return result;
           result.has_tensors = true;
           dim += taken;
@@ -314,14 +309,6 @@ class ViewMaker {
   }
   constexpr auto add(std::uint32_t parent, ViewStep step, const Geometry& g) const -> std::uint32_t {
     return analysis_.add_view(parent, step, analysis_.view(parent).dtype, g);
-  }
-  /// A mask takes as many dimensions as it has, every other index tensor one.
-  [[nodiscard]] constexpr auto dimensions_taken_by(const Argument& item) const -> std::int64_t {
-    if (item.is(ArgumentKind::none) || item.is(ArgumentKind::ellipsis) || item.is(ArgumentKind::boolean)) return 0;
-    if (item.is_node())
-      if (const TensorMeta* meta = graph_.tensor(item.node()); meta != nullptr && meta->dtype == DType::boolean)
-        return meta->rank;
-    return 1;
   }
   [[nodiscard]] constexpr auto slice_by(std::uint32_t view, std::int64_t dim, const Argument& item) const
       -> std::optional<std::uint32_t> {

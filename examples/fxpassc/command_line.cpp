@@ -77,6 +77,7 @@ auto choose_form(const std::string& named, CompileOptions& options) -> int {
     options.form = *f.form;
     return done;
   }
+  if (named.empty() && options.output == "-") return complain("the standard output has no form by itself: use --emit");
   if (named.empty()) return complain("the ending of " + options.output + " names no form: use --emit");
   return complain("--emit: " + named + " is no form: hlo-text, hlo-proto, fx-text and fx-python are");
 }
@@ -84,7 +85,7 @@ auto choose_form(const std::string& named, CompileOptions& options) -> int {
 /// What CLI11 leaves to do for `compile`.
 struct RawCompileOptions {
   std::string form;
-  std::string target_device;
+  std::optional<std::string> target_device;
   std::vector<std::string> process_groups;
   std::vector<std::string> bind;
   std::string example_inputs;
@@ -102,7 +103,10 @@ auto finish(const RawCompileOptions& raw, CompileOptions& options) -> int {
     if (!group) return complain("--process-group: " + text + " is not of the form NAME=0,1;2,3");
     options.process_groups.push_back(*std::move(group));
   }
-  if (!raw.target_device.empty()) options.target_device = raw.target_device;
+  if (raw.target_device) {
+    if (raw.target_device->empty()) return complain("--target-device: the name of a device is needed");
+    options.target_device = raw.target_device;
+  }
   options.enable_fx_passes = !raw.no_fx_passes;
   return done;
 }
@@ -112,7 +116,7 @@ void add_compile_options(CLI::App& app, RawCompileOptions& raw, CompileOptions& 
          "INPUT", options.input,
          "The program: a .pt2 archive of torch.export.save, the JSON of an ExportedProgram, or FX JSON")
       ->required();
-  app.add_option("-o,--output", options.output, "Where the result goes; written whole or not at all")
+  app.add_option("-o,--output", options.output, "Where the result goes, written whole or not at all; - is the standard output")
       ->required();
   app.add_option("--emit", raw.form, form_help);
   app.add_option("--signature", options.signature,
@@ -162,8 +166,8 @@ auto parse_command_line(int argc, const char* const* argv) -> CommandLine {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const bool is_help = app.exit(error) == 0;
-    line.status = is_help ? done : wrong_usage;
+    const bool is_help = error.get_exit_code() == 0;
+    line.status = is_help ? app.exit(error) : complain(error.what());
     return line;
   }
   if (compile.parsed()) {

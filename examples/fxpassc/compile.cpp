@@ -147,11 +147,21 @@ void print_aliases(const Signature& signature) {
   }
 }
 
+auto write_to_standard_output(const Text& program) -> Status {
+  const std::string_view bytes = program.view();
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() && std::fflush(stdout) == 0) return {};
+  return Diagnostic::error(DiagnosticCode::file_unwritable, "writing to the standard output failed");
+}
+
 auto write(const Result& result, const CompileOptions& options) -> Status {
-  if (options.signature.empty()) return write_file(options.output, result.program);
+  const bool to_file = options.output != "-";
   Text signature;
-  write_json(signature, result.signature);
-  return write_files({{options.output, result.program}, {options.signature, signature}});
+  if (!options.signature.empty()) write_json(signature, result.signature);
+  if (to_file && options.signature.empty()) return write_file(options.output, result.program);
+  if (to_file) return write_files({{options.output, result.program}, {options.signature, signature}});
+  if (!options.signature.empty())
+    if (Status written = write_file(options.signature, signature); !written) return written;
+  return write_to_standard_output(result.program);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The command line of fxpassc: what it prints, and what its options that watch the passes do."""
 
+import json
 import re
 
 import pytest
@@ -119,6 +120,44 @@ def test_output_and_signature_are_two_files(fxpassc, tmp_path, program):
     out = tmp_path / "out.hlo"
     result = fxpassc.run("compile", program, "-o", out, "--signature", out)
     assert result.returncode == 2 and not out.exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["no-such-command"],
+        ["compile"],
+        ["compile", "in.pt2"],
+        ["compile", "in.pt2", "-o", "out.hlo", "--no-such-option"],
+        ["compile", "in.pt2", "-o", "out.unknown"],
+        ["compile", "in.pt2", "-o", "-"],
+        ["compile", "in.pt2", "-o", "out.hlo", "--emit", "nothing"],
+        ["compile", "in.pt2", "-o", "out.hlo", "--target-device", ""],
+        ["compile", "in.pt2", "-o", "out.hlo", "--world-size", "0"],
+        ["compile", "in.pt2", "-o", "out.hlo", "--process-group", "tp=0,"],
+        ["compile", "in.pt2", "-o", "out.hlo", "--signature", "out.hlo"],
+    ],
+)
+def test_wrong_usage_is_told_in_one_way(fxpassc, arguments):
+    result = fxpassc.run(*arguments)
+    assert result.returncode == 2 and not result.stdout
+    assert re.fullmatch(r"fxpassc: error: .+\nRun 'fxpassc --help' for the options\.\n", result.stderr)
+
+
+def test_a_process_group_has_one_partition(fxpassc, tmp_path, program):
+    out = tmp_path / "out.hlo"
+    group = ["--process-group", "tp=0,1;2,3"]
+    assert fxpassc.run("compile", program, "-o", out, *group, *group).returncode == 0
+    result = fxpassc.run("compile", program, "-o", out, *group, "--process-group", "tp=0,2;1,3")
+    assert result.returncode == 1 and "'tp' was given before" in result.stderr
+
+
+def test_writing_to_the_standard_output(fxpassc, tmp_path, program):
+    signature = tmp_path / "signature.json"
+    result = fxpassc.run("compile", program, "-o", "-", "--emit", "hlo-text", "--signature", signature)
+    assert result.returncode == 0 and not result.stderr
+    assert (result.stdout, json.loads(signature.read_text())) == fxpassc.compile(program)
 
 
 def test_writing_to_a_pipe(fxpassc, program):

@@ -22,6 +22,8 @@ class ProcessGroups {
     Text name;
     Pool<std::int64_t> ranks;  ///< group by group; order inside a group decides which shard a rank owns
     std::uint32_t group_size = 0;
+
+    friend constexpr auto operator==(const Group&, const Group&) -> bool = default;
   };
 
   constexpr ProcessGroups() = default;
@@ -31,9 +33,10 @@ class ProcessGroups {
   [[nodiscard]] constexpr auto world_size() const -> std::int64_t { return world_size_; }
   constexpr void set_world_size(std::int64_t size) { world_size_ = size; }
 
-  /// Registers `name` as the partition `groups`, or replaces it. The groups are brought into canonical order: by first
-  /// rank, order inside a group kept. Needs groups of equal size in which each rank of the world stands exactly once;
-  /// the world is as large as the partition unless `world_size` says otherwise.
+  /// Registers `name` as the partition `groups`. The groups are brought into canonical order: by first rank, order
+  /// inside a group kept. Needs groups of equal size in which each rank of the world stands exactly once; the world is
+  /// as large as the partition unless `world_size` says otherwise. A name stands for one partition: to add the same
+  /// again is harmless, another one is refused.
   constexpr auto add(std::string_view name, std::span<const std::vector<std::int64_t>> groups) -> Status {
     std::vector<std::vector<std::int64_t>> sorted(groups.begin(), groups.end());
     for (std::size_t i = 0; i < sorted.size(); ++i)
@@ -58,10 +61,10 @@ class ProcessGroups {
     if (group.ranks.size() != world)
       return invalid(name, text_of("it names ", group.ranks.size(), " of ", world,
                                    " ranks; XLA needs the groups of all ranks"));
-    for (Group& g : groups_)
+    for (const Group& g : groups_)
       if (g.name == name) {
-        g = std::move(group);
-        return {};
+        if (g == group) return {};
+        return invalid_process_group(text_of("process group '", name, "' was given before with other ranks"));
       }
     groups_.push_back(std::move(group));
     return {};
@@ -79,9 +82,11 @@ class ProcessGroups {
   [[nodiscard]] constexpr auto groups() const -> std::span<const Group> { return groups_; }
 
  private:
-  [[nodiscard]] static constexpr auto invalid(std::string_view name, Text why) -> Status {
-    return Diagnostic::error(DiagnosticCode::invalid_process_group,
-                             text_of("process group '", name, "' is no partition of the world: ", why));
+  [[nodiscard]] static constexpr auto invalid_process_group(Text message) -> Status {
+    return Diagnostic::error(DiagnosticCode::invalid_process_group, std::move(message));
+  }
+  [[nodiscard]] static constexpr auto invalid(std::string_view name, const Text& why) -> Status {
+    return invalid_process_group(text_of("process group '", name, "' is no partition of the world: ", why));
   }
 
   std::int64_t world_size_ = 0;

@@ -91,6 +91,31 @@ constexpr auto equality_sees_every_part() -> bool {
 }
 FXPASS_TEST_TWICE(equality_sees_every_part)
 
+constexpr auto the_first_difference_is_a_node() -> bool {
+  const Graph original = changed(Change{99});
+  const auto first = [&](Change change) { return changed(change).first_difference(original); };
+  const Graph longer = [] {
+    GraphBuilder b;
+    const NodeId x = b.placeholder("x", "L_x_", b.tensor(DType::f32, {4, 3}), {});
+    b.output({x});
+    Graph g = std::move(b).finish();
+    g.add_node(g.node(NodeId{0}));
+    return g;
+  }();
+  Graph shorter = longer;
+  shorter.replace_nodes([&] {
+    Pool<Node> nodes;
+    nodes.push_back(longer.node(NodeId{0}));
+    nodes.push_back(longer.node(NodeId{1}));
+    return nodes;
+  }());
+  return first(Change{99}) == no_node && first(Change::dtype) == NodeId{0} && first(Change::number) == NodeId{1} &&
+         first(Change::groups) == NodeId{1} && first(Change::storage) == NodeId{0} &&
+         first(Change::output_kind) == NodeId{2} && longer.first_difference(shorter) == NodeId{2} &&
+         shorter.first_difference(longer) == NodeId{1};
+}
+FXPASS_TEST_TWICE(the_first_difference_is_a_node)
+
 constexpr auto copies_are_independent() -> bool {
   const Graph original = sample();
   Graph copy = original;

@@ -111,6 +111,24 @@ constexpr auto artifacts_follow_their_nodes() -> bool {
 }
 FXPASS_TEST_TWICE(artifacts_follow_their_nodes)
 
+/// Finds the relu behind an edit of its own.
+struct NegThenFind {
+  static constexpr std::string_view name = "neg_then_find";
+  using establishes = facts<ReluFound>;
+  using keeps = everything;
+  constexpr auto run(Graph& graph, Artifacts<NegThenFind>& artifacts, Context& context) const -> Status {
+    context.renumbered(insert_first(graph, "torch.ops.aten.neg.default"));
+    for (std::uint32_t i = 0; i < graph.node_count(); ++i)
+      if (graph.target(NodeId{i}) == "torch.ops.aten.relu.default") artifacts.get<ReluFound>().node = NodeId{i};
+    return {};
+  }
+};
+constexpr auto what_a_pass_makes_names_the_nodes_that_it_leaves() -> bool {
+  const auto done = pipeline(NegThenFind{}, Abs{}, CountUse{})(Module<>(sample()));
+  return done && done->artifact<ReluFound>().node == NodeId{3};
+}
+FXPASS_TEST_TWICE(what_a_pass_makes_names_the_nodes_that_it_leaves)
+
 constexpr auto a_module_carries_its_artifacts_from_run_to_run() -> bool {
   const auto found = pipeline(FindRelu{})(Module<>(sample()));
   if (!found) return false;

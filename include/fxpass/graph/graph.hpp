@@ -232,6 +232,17 @@ class Graph {
 
   /// Equal programs: nodes in order, names, targets, arguments, metadata, specs. O(nodes + arguments + texts).
   friend constexpr auto operator==(const Graph& a, const Graph& b) -> bool { return a.equals(b); }
+  /// The first node of this graph, in program order, in which it differs from `b`; a difference in the specs is one of
+  /// the input's or the output's node. `no_node` if the graphs are equal. For messages: `==` is quicker to say no.
+  [[nodiscard]] constexpr auto first_difference(const Graph& b) const -> NodeId {
+    const std::uint32_t common = nodes_.size() < b.nodes_.size() ? nodes_.size() : b.nodes_.size();
+    for (std::uint32_t i = 0; i < common; ++i)
+      if (!same(NodeId{i}, b)) return NodeId{i};
+    if (nodes_.size() > common) return NodeId{common};
+    for (std::uint32_t i = 0; i < inputs_.size() && i < b.inputs_.size(); ++i)
+      if (!same(inputs_[i], b, b.inputs_[i])) return inputs_[i].node;
+    return equals(b) ? no_node : output_node();
+  }
 
  private:
   [[nodiscard]] constexpr auto is_same(const TensorMeta& a, std::span<const SymInt> sizes,
@@ -288,6 +299,11 @@ class Graph {
       if (ranks_[mine->ranks.begin + i] != b.ranks_[theirs->ranks.begin + i]) return false;
     return true;
   }
+  constexpr auto same(const InputSpec& mine, const Graph& b, const InputSpec& theirs) const -> bool {
+    return mine.kind == theirs.kind && mine.persistent == theirs.persistent && mine.node == theirs.node &&
+           mine.storage == theirs.storage && same(mine.target, b, theirs.target) &&
+           same(mine.constant, b, theirs.constant);
+  }
   constexpr auto same(NodeId id, const Graph& b) const -> bool {
     const Node& mine = node(id);
     const Node& theirs = b.node(id);
@@ -304,14 +320,8 @@ class Graph {
   constexpr auto equals(const Graph& b) const -> bool {
     if (nodes_.size() != b.nodes_.size() || inputs_.size() != b.inputs_.size() || outputs_.size() != b.outputs_.size())
       return false;
-    for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
-      const InputSpec& mine = inputs_[i];
-      const InputSpec& theirs = b.inputs_[i];
-      if (mine.kind != theirs.kind || mine.persistent != theirs.persistent || mine.node != theirs.node ||
-          mine.storage != theirs.storage || !same(mine.target, b, theirs.target) ||
-          !same(mine.constant, b, theirs.constant))
-        return false;
-    }
+    for (std::uint32_t i = 0; i < inputs_.size(); ++i)
+      if (!same(inputs_[i], b, b.inputs_[i])) return false;
     for (std::uint32_t i = 0; i < outputs_.size(); ++i)
       if (outputs_[i].kind != b.outputs_[i].kind || outputs_[i].input != b.outputs_[i].input ||
           !same(outputs_[i].target, b, b.outputs_[i].target))

@@ -42,7 +42,8 @@ class Context {
   [[nodiscard]] constexpr auto statistics() const -> std::span<const Statistic> { return statistics_; }
 
   /// A pass that commits an `Editor` of its own says so here, or the artifacts it keeps would name other nodes: the
-  /// runner renumbers them. Forward passes need not; the sweep commits for them.
+  /// runner renumbers them. Artifacts that it makes itself name the nodes of the graph it leaves. Forward passes need
+  /// not; the sweep commits for them.
   constexpr void renumbered(Renumbering moved) { moves_.push_back(std::move(moved)); }
   [[nodiscard]] constexpr auto moves() const -> std::span<const Renumbering> { return moves_; }
 

@@ -90,14 +90,15 @@ template <class P>
 struct ProtocolOf {
   using type = P;
 };
-/// The pass whose artifacts `P` asks for: `P` itself, or what it gives another name to.
+/// The pass whose artifacts `P` asks for: `P` itself, or the pass that it wraps.
 template <class P>
-  requires requires { typename P::named_pass; }
-struct ProtocolOf<P> {
-  using type = typename P::named_pass;
-};
+  requires requires { typename P::wrapped_pass; }
+struct ProtocolOf<P> : ProtocolOf<typename P::wrapped_pass> {};
 template <class P>
 using artifacts_for = Artifacts<typename ProtocolOf<P>::type>;
+/// The facts whose artifacts `P` may fill in: what it establishes, and what a wrapper of it does not promise.
+template <class P>
+using filled_in_by = establishes_of<typename ProtocolOf<P>::type>;
 
 template <class P>
 using sweep_state = decltype(std::declval<const P&>().begin(std::declval<Graph&>(), std::declval<artifacts_for<P>&>(),

@@ -29,6 +29,7 @@ struct PassReport {
   std::size_t index = 0;  ///< in the pipeline, from 0
   std::span<const Statistic> statistics;
   std::span<const FactInfo> facts;  ///< what is true of the graph now
+  bool skipped = false;  ///< an optional pass that is switched off: the graph is as it was
 };
 
 namespace detail {

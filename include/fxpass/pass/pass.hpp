@@ -58,7 +58,7 @@ concept FXPass = detail::Named<P> && detail::HasContract<P> && std::copy_constru
 template <TextConstant Name, class P>
 struct NamedPass : P {
   static constexpr std::string_view name = Name.view();
-  using named_pass = P;
+  using wrapped_pass = P;
 };
 
 /// `pass` under another name, so that it can be in a pipeline twice: `named<"device_again">(DeviceRewriterPass())`.
@@ -68,6 +68,34 @@ template <TextConstant Name, FXPass P>
 }
 
 namespace detail {
+
+/// A pass that is asked at run time whether it does anything (optional_pass.hpp).
+template <class P>
+concept SwitchedPass = requires(const P& pass) {
+  typename P::wrapped_pass;
+  { pass.is_on() } -> std::same_as<bool>;
+};
+template <class P>
+[[nodiscard]] constexpr auto is_skipped([[maybe_unused]] const P& pass) -> bool {
+  if constexpr (SwitchedPass<P>) {
+    return !pass.is_on();
+  } else {
+    return false;
+  }
+}
+
+/// Runs a pass on `graph`, in whichever form without artifacts it is. If it fails, nothing is said of the graph.
+template <class P>
+[[nodiscard]] constexpr auto run_on_graph(const P& pass, Graph& graph, Context& context) -> Status {
+  if constexpr (EditingPass<P>) {
+    return pass.run(graph, context);
+  } else {
+    Expected<Graph> made = pass.run(std::move(graph), context);
+    if (!made) return std::move(made.error());
+    graph = *std::move(made);
+    return {};
+  }
+}
 
 /// Why `P` is no pass.
 template <class P>

@@ -48,7 +48,7 @@ struct RunPlan {
   static constexpr std::size_t pass_count = sizeof...(P);
 
   /// The facts that can be true at some point.
-  using Universe = typename FactSet<join<facts, Facts, establishes_of<P>...>>::type;
+  using Universe = typename FactSet<join<facts, Facts, filled_in_by<P>...>>::type;
   static constexpr std::size_t fact_count = size_of<Universe>;
 
   struct FactTable {
@@ -93,11 +93,10 @@ struct RunPlan {
 
   /// Whether pass `i` would fill in an artifact that a pass from `first` on uses: not in one traversal with it.
   [[nodiscard]] static constexpr auto overwrites_since(std::size_t first, std::size_t i) -> bool {
-    for (const FactInfo& fact : contracts_of<P...>[i]->establishes)
+    constexpr std::array<std::span<const FactInfo>, pass_count> filled_in{fact_infos<filled_in_by<P>>...};
+    for (const FactInfo& fact : filled_in[i])
       for (std::size_t k = first; k < i && fact.has_artifact; ++k)
-        if (Contract::lists(contracts_of<P...>[k]->needs, fact) ||
-            Contract::lists(contracts_of<P...>[k]->establishes, fact))
-          return true;
+        if (Contract::lists(contracts_of<P...>[k]->needs, fact) || Contract::lists(filled_in[k], fact)) return true;
     return false;
   }
   /// Passes [first[g], first[g + 1]) run in one traversal: neighbours that are forward passes, with no checks between.
@@ -188,7 +187,8 @@ class PipelineRunner {
     (notify_before(observers, name), ...);
     Status status = run_group<I>(std::index_sequence<0>());
     if (status)
-      status = notify_after({name, I, context_of_last_.statistics(), Plan::list(Plan::facts_before[I + 1])},
+      status = notify_after({name, I, context_of_last_.statistics(), Plan::list(Plan::facts_before[I + 1]),
+                             is_skipped(member<I>(*passes_))},
                             observers...);
     if (!status) (notify_failed(observers, name, status.error(), before), ...);
     return status;
@@ -218,7 +218,7 @@ class PipelineRunner {
   template <std::size_t First, std::size_t... K>
   constexpr auto run_group(std::index_sequence<K...>) -> Status {
     constexpr std::size_t last = First + sizeof...(K) - 1;
-    (clear_artifacts(establishes_of<PassAt<First + K>>(), needs_of<PassAt<First + K>>()), ...);
+    (clear_artifacts<PassAt<First + K>>(member<First + K>(*passes_)), ...);
     Status status;
     if constexpr (ForwardPass<PassAt<First>>) {
       status = sweep<First>(std::index_sequence<K...>());
@@ -248,7 +248,7 @@ class PipelineRunner {
       constexpr std::array<std::string_view, sizeof...(K)> names{PassAt<First + K>::name...};
       return in_pass(names[outcome.failed], std::move(outcome.errors));
     }
-    if (outcome.moved) renumber(*outcome.moved, First + sizeof...(K), typename Plan::Universe());
+    if (outcome.moved) renumber(*outcome.moved, First + sizeof...(K), typename Plan::Universe(), facts<>());
     context_of_last_ = std::move(contexts.back());
     return {};
   }
@@ -262,23 +262,22 @@ class PipelineRunner {
     if constexpr (ArtifactPass<Pass>) {
       artifacts_for<Pass> artifacts(slots_);
       status = pass.run(graph_, artifacts, context);
-    } else if constexpr (EditingPass<Pass>) {
-      status = pass.run(graph_, context);
     } else {
-      Expected<Graph> made = pass.run(std::move(graph_), context);
-      if (made)
-        graph_ = *std::move(made);
-      else
-        status = std::move(made.error());
+      status = run_on_graph(pass, graph_, context);
     }
     pass_on_warnings(context);
     if (!status) return in_pass(Pass::name, std::move(status.error()));
-    for (const Renumbering& moved : context.moves()) renumber(moved, I + 1, typename Plan::Universe());
+    for (const Renumbering& moved : context.moves())
+      renumber(moved, I + 1, typename Plan::Universe(), filled_in_by<Pass>());
     context_of_last_ = std::move(context);
     return {};
   }
 
-  /// What a pass is to establish it gets empty, unless it needs what is there.
+  /// What a pass is to establish it gets empty, unless it needs what is there. A pass that is off gets nothing.
+  template <class Pass>
+  constexpr void clear_artifacts(const Pass& pass) {
+    if (!is_skipped(pass)) clear_artifacts(filled_in_by<Pass>(), needs_of<Pass>());
+  }
   template <class... E, class... N>
   constexpr void clear_artifacts(facts<E...>, [[maybe_unused]] facts<N...> needed) {
     (clear_artifact<E>(needed), ...);
@@ -288,15 +287,16 @@ class PipelineRunner {
     if constexpr (FactWithArtifact<E> && !(std::same_as<E, N> || ...))
       static_cast<ArtifactSlot<E>&>(slots_).value = typename E::artifact();
   }
-  /// Artifacts that name nodes, and are of use before pass `next`, follow the nodes to their places.
-  template <class... F>
-  constexpr void renumber(const Renumbering& moved, [[maybe_unused]] std::size_t next, facts<F...>) {
+  /// Artifacts that name nodes, and are of use before pass `next`, follow the nodes to their places; those of `Made`
+  /// name them already.
+  template <class... F, class Made>
+  constexpr void renumber(const Renumbering& moved, [[maybe_unused]] std::size_t next, facts<F...>, Made) {
     std::size_t u = 0;
-    (renumber_artifact<F>(moved, Plan::facts_before[next].holds[u++]), ...);
+    (renumber_artifact<F, Made>(moved, Plan::facts_before[next].holds[u++]), ...);
   }
-  template <class F>
+  template <class F, class Made>
   constexpr void renumber_artifact(const Renumbering& moved, bool holds) {
-    if constexpr (requires(typename F::artifact& artifact) { artifact.renumber(moved); })
+    if constexpr (requires(typename F::artifact& artifact) { artifact.renumber(moved); } && !lists<F, Made>)
       if (holds) static_cast<ArtifactSlot<F>&>(slots_).value.renumber(moved);
   }
   constexpr void pass_on_warnings(const Context& context) {

@@ -18,6 +18,7 @@ struct Diagnostic;
 class Diagnostics;
 template <class T>
 class Expected;
+/// Done, or why not.
 using Status = Expected<void>;
 enum class DType : std::uint8_t;
 struct Range;

@@ -18,27 +18,33 @@ namespace fxpass {
 
 /// A node, by its place in the graph's node table: program order outside an edit.
 struct NodeId {
-  std::uint32_t index = 0;
+  std::uint32_t index = 0;  ///< row in the node table
+  /// In program order.
   friend constexpr auto operator<=>(NodeId, NodeId) = default;
 };
+
+/// Stands for "no node".
 inline constexpr NodeId no_node{0xffffffffU};
 
 /// A text of the graph. Id 0 is the empty text.
 struct TextId {
-  std::uint32_t index = 0;
+  std::uint32_t index = 0;  ///< row in the table of texts
   friend constexpr auto operator==(TextId, TextId) -> bool = default;
 };
 
 /// A device as PyTorch writes it: "cpu", "xla:0".
 struct DeviceId {
-  std::uint32_t index = 0;
+  std::uint32_t index = 0;  ///< row in the table of devices
   friend constexpr auto operator==(DeviceId, DeviceId) -> bool = default;
 };
 
 /// A size, stride, offset or integer argument that may be symbolic: a number, or an expression of the graph.
 class SymInt {
  public:
+  /// The number 0.
   constexpr SymInt() = default;
+
+  /// A number above -2^62.
   constexpr SymInt(std::int64_t value) : bits_(value) {}  // NOLINT(google-explicit-constructor): a number is a SymInt
   /// Expression number `index` of the graph.
   [[nodiscard]] static constexpr auto expression(std::uint32_t index) -> SymInt {
@@ -46,12 +52,13 @@ class SymInt {
     s.bits_ = first_expression + index;
     return s;
   }
+  /// Whether it is an expression, not a number.
   [[nodiscard]] constexpr auto is_symbolic() const -> bool {
     return bits_ >= first_expression && bits_ <= first_expression + 0xffffffffLL;
   }
-  /// Needs `!is_symbolic()`.
+  /// The number. Needs `!is_symbolic()`.
   [[nodiscard]] constexpr auto value() const -> std::int64_t { return bits_; }
-  /// Needs `is_symbolic()`.
+  /// Index of the expression in the graph. Needs `is_symbolic()`.
   [[nodiscard]] constexpr auto expression() const -> std::uint32_t {
     return static_cast<std::uint32_t>(bits_ - first_expression);
   }
@@ -79,11 +86,12 @@ enum class MemoryFormat : std::uint8_t { unknown, contiguous_format, channels_la
   return names[static_cast<std::size_t>(format)];
 }
 
+/// What an argument is. The names are those of the readings below.
 enum class ArgumentKind : std::uint8_t {
   none,
   node,
   integer,
-  sym_int,        ///< a symbolic expression
+  sym_int,  ///< a symbolic expression
   real,
   boolean,
   string,
@@ -93,18 +101,21 @@ enum class ArgumentKind : std::uint8_t {
   layout,
   memory_format,
   ellipsis,
-  slice,          ///< three arguments: start, stop, step
+  slice,  ///< three arguments: start, stop, step
   list,
   tuple,
-  dict,           ///< key, value, key, value, ...
-  subgraph,       ///< a graph of the graph
-  operation,      ///< an operator as a value, by its name
+  dict,       ///< key, value, key, value, ...
+  subgraph,   ///< a graph of the graph
+  operation,  ///< an operator as a value, by its name
 };
 
 /// One argument: 16 bytes, trivially copyable. A keyword argument carries its keyword.
 class Argument {
  public:
+  /// Python's None.
   constexpr Argument() = default;
+
+  /// A value of the type's kind. Implicit, so that lists of arguments read as in Python.
   constexpr Argument(NodeId node) : kind_(ArgumentKind::node), bits_(node.index) {}      // NOLINT
   constexpr Argument(bool value) : kind_(ArgumentKind::boolean), bits_(value ? 1 : 0) {}  // NOLINT
   template <std::integral T>
@@ -125,11 +136,15 @@ class Argument {
   constexpr Argument(MemoryFormat value)  // NOLINT(google-explicit-constructor)
       : kind_(ArgumentKind::memory_format), bits_(static_cast<std::int64_t>(value)) {}
 
+  /// `...` in an index.
   [[nodiscard]] static constexpr auto ellipsis() -> Argument { return {ArgumentKind::ellipsis, 0}; }
+  /// A string, held by the graph.
   [[nodiscard]] static constexpr auto string(TextId text) -> Argument { return {ArgumentKind::string, text.index}; }
+  /// An operator as a value: `torch.ops.aten.add.Tensor` handed to a higher-order operator.
   [[nodiscard]] static constexpr auto operation(TextId name) -> Argument {
     return {ArgumentKind::operation, name.index};
   }
+  /// Subgraph number `index` of the graph.
   [[nodiscard]] static constexpr auto subgraph(std::uint32_t index) -> Argument {
     return {ArgumentKind::subgraph, index};
   }
@@ -138,12 +153,14 @@ class Argument {
     return {kind, static_cast<std::int64_t>(static_cast<std::uint64_t>(children.begin) << 32U | children.count)};
   }
 
+  /// This argument, as the value of a keyword.
   [[nodiscard]] constexpr auto with_keyword(TextId keyword) const -> Argument {
     Argument a = *this;
     a.keyword_ = keyword;
     return a;
   }
 
+  /// What kind it is. O(1), as all that follow.
   [[nodiscard]] constexpr auto kind() const -> ArgumentKind { return kind_; }
   [[nodiscard]] constexpr auto is(ArgumentKind kind) const -> bool { return kind_ == kind; }
   [[nodiscard]] constexpr auto is_none() const -> bool { return kind_ == ArgumentKind::none; }
@@ -153,14 +170,16 @@ class Argument {
     return kind_ == ArgumentKind::list || kind_ == ArgumentKind::tuple || kind_ == ArgumentKind::dict ||
            kind_ == ArgumentKind::slice || kind_ == ArgumentKind::complex;
   }
+  /// Whether it is a list or a tuple.
   [[nodiscard]] constexpr auto is_sequence() const -> bool {
     return kind_ == ArgumentKind::list || kind_ == ArgumentKind::tuple;
   }
-  /// Empty for a positional argument.
+  /// Its keyword. Empty for a positional argument.
   [[nodiscard]] constexpr auto keyword() const -> TextId { return keyword_; }
+  /// Whether it has a keyword.
   [[nodiscard]] constexpr auto is_keyword() const -> bool { return keyword_ != TextId{}; }
 
-  // Each needs the matching kind.
+  /// The value. Each of these needs an argument of its kind; `text` one that is a string or an operation.
   [[nodiscard]] constexpr auto node() const -> NodeId { return {low()}; }
   [[nodiscard]] constexpr auto integer() const -> std::int64_t { return bits_; }
   [[nodiscard]] constexpr auto sym_int() const -> SymInt {

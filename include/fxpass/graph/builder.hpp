@@ -17,8 +17,8 @@ namespace fxpass {
 
 /// What a new node's value is: metadata of the graph under construction, or nothing.
 struct ValueSpec {
-  ValueKind kind = ValueKind::none;
-  Range values;
+  ValueKind kind = ValueKind::none;  ///< what it is
+  Range values;                      ///< its metadata, in the graph
 };
 
 /// Makes a graph in program order and keeps its invariants: unique names, operands before users, inputs first.
@@ -30,6 +30,7 @@ struct ValueSpec {
 ///     Graph graph = std::move(b).finish();
 class GraphBuilder {
  public:
+  /// An empty graph.
   constexpr GraphBuilder() = default;
 
   // Values -----------------------------------------------------------------------------------------------------------
@@ -66,11 +67,15 @@ class GraphBuilder {
       metas.push_back(member.kind == ValueKind::tensor ? graph_.meta(member.values.begin) : TensorMeta{});
     return {ValueKind::tuple, graph_.add_metas(metas.view())};
   }
+
+  /// A Python integer, or a float or bool: values without metadata.
   [[nodiscard]] static constexpr auto sym_int() -> ValueSpec { return {ValueKind::sym_int, {}}; }
   [[nodiscard]] static constexpr auto scalar() -> ValueSpec { return {ValueKind::scalar, {}}; }
 
   // Arguments --------------------------------------------------------------------------------------------------------
+  /// A text of the graph, stored once.
   constexpr auto text(std::string_view text) -> TextId { return texts_.intern(graph_, text); }
+  /// Python values as arguments. A list or tuple may hold any of them; given to two nodes it is copied.
   constexpr auto string(std::string_view value) -> Argument { return Argument::string(text(value)); }
   constexpr auto device(std::string_view value) -> Argument { return {graph_.add_device(value)}; }
   constexpr auto list(std::span<const Argument> items) -> Argument { return group(ArgumentKind::list, items); }
@@ -78,6 +83,7 @@ class GraphBuilder {
   constexpr auto tuple_of(std::initializer_list<Argument> items) -> Argument {
     return group(ArgumentKind::tuple, items);
   }
+  /// `start:stop:step`; None stands for what is left out.
   constexpr auto slice(Argument start, Argument stop, Argument step = {}) -> Argument {
     return group(ArgumentKind::slice, {start, stop, step});
   }
@@ -167,14 +173,18 @@ class GraphBuilder {
   constexpr void declare_operator(std::string_view target, std::string_view schema) {
     operators_.declare(text(target), text(schema));
   }
+  /// Adds a graph that a higher-order operator calls, and returns it as an argument.
   constexpr auto add_subgraph(Graph graph) -> Argument {
     return Argument::subgraph(graph_.add_subgraph(std::move(graph)));
   }
+  /// Adds a symbolic expression, `s0 + 1`: as a size, stride or argument.
   constexpr auto add_expression(std::string_view expression) -> SymInt { return graph_.add_expression(expression); }
 
+  /// The graph so far: without output node, but every node that was made is in it.
   [[nodiscard]] constexpr auto graph() const -> const Graph& { return graph_; }
   [[nodiscard]] constexpr auto mutable_graph() -> Graph& { return graph_; }
 
+  /// The graph, and the end of the builder. O(1).
   [[nodiscard]] constexpr auto finish() && -> Graph {
     if (!has_output_) output(std::initializer_list<Argument>{});
     return std::move(graph_);

@@ -17,13 +17,15 @@ namespace fxpass {
 /// A view of one call. Valid while the graph is neither changed nor gone. Each query is O(schema length).
 class Call {
  public:
+  /// Of node `id`, a call.
   constexpr Call(const Graph& graph, NodeId id) : graph_(&graph), id_(id), schema_(graph.schema(graph.op(id))) {}
 
+  /// What was asked about.
   [[nodiscard]] constexpr auto graph() const -> const Graph& { return *graph_; }
   [[nodiscard]] constexpr auto id() const -> NodeId { return id_; }
   [[nodiscard]] constexpr auto node() const -> const Node& { return graph_->node(id_); }
   [[nodiscard]] constexpr auto op() const -> const Operator& { return graph_->op(id_); }
-  /// Empty if the operator is not known.
+  /// The operator's schema. Empty if the operator is not known.
   [[nodiscard]] constexpr auto schema() const -> ops::Schema { return schema_; }
   /// "aten.add.Tensor"; of an unknown operator its target.
   [[nodiscard]] constexpr auto name() const -> std::string_view {
@@ -64,6 +66,7 @@ class Call {
     }
     return parse_integer(default_of(name));
   }
+  /// A bool argument, or its default; none if it is anything else.
   [[nodiscard]] constexpr auto boolean(std::string_view name) const -> std::optional<bool> {
     if (const auto a = given(name))
       return a->is(ArgumentKind::boolean) ? std::optional(a->boolean()) : std::nullopt;

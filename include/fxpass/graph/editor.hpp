@@ -16,8 +16,11 @@ namespace fxpass {
 /// Where each node of the graph before an edit is after it; `no_node` for erased ones.
 class Renumbering {
  public:
+  /// `map` has a row for each node that there was.
   constexpr explicit Renumbering(Pool<NodeId> map) : map_(std::move(map)) {}
+  /// Where node `before` is now.
   [[nodiscard]] constexpr auto operator[](NodeId before) const -> NodeId { return map_[before.index]; }
+  /// How many nodes there were before, those inserted during the edit included.
   [[nodiscard]] constexpr auto size() const -> std::uint32_t { return map_.size(); }
 
  private:
@@ -27,6 +30,7 @@ class Renumbering {
 /// Which nodes are used in place of which.
 class Replacements {
  public:
+  /// Whether nothing is replaced.
   [[nodiscard]] constexpr auto empty() const -> bool { return said_.empty(); }
 
   /// Users of `of` are to use `by`. The last word on a node holds; chains are followed, and one that would come back to
@@ -81,9 +85,11 @@ class Replacements {
 ///     const Renumbering moved = edit.commit();
 class Editor {
  public:
+  /// Begins an edit; `graph` has to outlive it. O(operators).
   constexpr explicit Editor(Graph& graph)
       : graph_(&graph), operators_(graph), old_count_(graph.node_count()) {}
 
+  /// The graph as it is during the edit: old nodes in their places, inserted ones behind them.
   [[nodiscard]] constexpr auto graph() const -> const Graph& { return *graph_; }
   [[nodiscard]] constexpr auto mutable_graph() -> Graph& { return *graph_; }
 
@@ -139,11 +145,14 @@ class Editor {
     if (erased_by_[id.index] == nobody) erased_by_[id.index] = author_;
     if (author_ < first_eraser_) first_eraser_ = author_;
   }
+  /// Whether `erase` was called for the node.
   [[nodiscard]] constexpr auto is_erased(NodeId id) const -> bool {
     return id.index < erased_by_.size() && erased_by_[id.index] != nobody;
   }
 
+  /// A text of the graph, stored once.
   constexpr auto text(std::string_view text) -> TextId { return texts_.intern(*graph_, text); }
+  /// A name that no node has, `name` itself if it is free. The first call costs O(nodes).
   constexpr auto unique_name(std::string_view name) -> Name {
     if (!knows_names_) {
       names_ = NameTable(*graph_);
@@ -242,7 +251,7 @@ class Editor {
   NameTable names_;
   OperatorInterner operators_;
   std::uint32_t old_count_;
-  Pool<NodeId> before_;  ///< of each node, the inserted node directly before it
+  Pool<NodeId> before_;         ///< of each node, the inserted node directly before it
   Pool<Insertion> insertions_;  ///< the k-th made node old_count_ + k
   Replacements replacements_;
   Pool<std::uint16_t> erased_by_;

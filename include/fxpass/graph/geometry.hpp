@@ -17,11 +17,13 @@ namespace fxpass {
 
 /// The numbers of one strided tensor; sizes, strides and offset in elements.
 struct Geometry {
-  Pool<std::int64_t> sizes;
-  Pool<std::int64_t> strides;
-  std::int64_t offset = 0;
+  Pool<std::int64_t> sizes;    ///< of each dimension
+  Pool<std::int64_t> strides;  ///< of each dimension
+  std::int64_t offset = 0;     ///< of the first element in the storage
 
+  /// How many dimensions there are.
   [[nodiscard]] constexpr auto rank() const -> std::uint32_t { return sizes.size(); }
+  /// How many elements there are: the product of the sizes.
   [[nodiscard]] constexpr auto element_count() const -> std::int64_t {
     std::int64_t n = 1;
     for (const std::int64_t size : sizes) n *= size;
@@ -178,16 +180,17 @@ struct Geometry {
 
 /// Bounds of a slice as Python clamps them: 0 <= start <= end <= size.
 struct SliceBounds {
-  std::int64_t start = 0;
-  std::int64_t end = 0;
-  std::int64_t step = 1;
+  std::int64_t start = 0;  ///< index of the first element
+  std::int64_t end = 0;    ///< index behind the last one that may be taken
+  std::int64_t step = 1;   ///< at least 1
+  /// How many elements the slice has.
   [[nodiscard]] constexpr auto length() const -> std::int64_t { return (end - start + step - 1) / step; }
 };
 /// Python's `start:stop:step`, as written.
 struct SliceArgument {
-  std::optional<std::int64_t> start;
-  std::optional<std::int64_t> stop;
-  std::int64_t step = 1;
+  std::optional<std::int64_t> start;  ///< none: from the front
+  std::optional<std::int64_t> stop;   ///< none: to the end
+  std::int64_t step = 1;              ///< 1 where none is written
 };
 /// The numbers of a slice argument; none if a part is no known integer. Needs an argument of kind slice.
 [[nodiscard]] constexpr auto slice_argument(const Graph& graph, const Argument& slice)
@@ -218,7 +221,8 @@ struct SliceArgument {
   const TensorMeta* meta = graph.tensor(item.node());
   return meta != nullptr && meta->dtype == DType::boolean ? meta->rank : 1;
 }
-/// Needs a step of at least 1, as PyTorch does.
+/// A slice of a dimension of `size`, its bounds wrapped and clamped as Python does. Needs a step of at least 1,
+/// as PyTorch does.
 [[nodiscard]] constexpr auto clamp_slice(std::optional<std::int64_t> start, std::optional<std::int64_t> end,
                                          std::int64_t step, std::int64_t size) -> SliceBounds {
   const auto clamp = [size](std::int64_t v) {

@@ -27,6 +27,7 @@ namespace fxpass {
 /// are unique.
 class Graph {
  public:
+  /// A graph without nodes.
   constexpr Graph() {
     // Record 0 of each table means "none", so that a zeroed record refers to nothing.
     texts_.push_back(Range{});
@@ -35,14 +36,17 @@ class Graph {
   }
 
   // Nodes ------------------------------------------------------------------------------------------------------------
+  /// The node table, in program order; a record by its id. Needs `holds(id)`. O(1).
   [[nodiscard]] constexpr auto node_count() const -> std::uint32_t { return nodes_.size(); }
   [[nodiscard]] constexpr auto nodes() const -> std::span<const Node> { return nodes_.view(); }
   [[nodiscard]] constexpr auto node(NodeId id) const -> const Node& { return nodes_[id.index]; }
   [[nodiscard]] constexpr auto mutable_node(NodeId id) -> Node& { return nodes_[id.index]; }
   /// The output node. Needs a finished graph.
   [[nodiscard]] constexpr auto output_node() const -> NodeId { return {nodes_.size() - 1}; }
+  /// The operator that the node calls; record 0 for one that calls none.
   [[nodiscard]] constexpr auto op(NodeId id) const -> const Operator& { return operators_[node(id).op.index]; }
   [[nodiscard]] constexpr auto op(OpId id) const -> const Operator& { return operators_[id.index]; }
+  /// All operators that nodes call, by `OpId`; record 0 is "no operator".
   [[nodiscard]] constexpr auto operators() const -> std::span<const Operator> { return operators_.view(); }
   /// The schema of the node's operator; empty if unknown. Valid while the graph is.
   [[nodiscard]] constexpr auto schema(const Operator& o) const -> ops::Schema {
@@ -51,12 +55,14 @@ class Graph {
   }
 
   // Texts ------------------------------------------------------------------------------------------------------------
-  /// Valid until the next text is added.
+  /// The characters of a text. Valid until the next text is added.
   [[nodiscard]] constexpr auto text(TextId id) const -> std::string_view {
     const Range r = texts_[id.index];
     return {chars_.data() + r.begin, r.count};
   }
+  /// The node's target, as FX has it.
   [[nodiscard]] constexpr auto target(NodeId id) const -> std::string_view { return text(node(id).target); }
+  /// Writes a node's name.
   template <TextSink Sink>
   constexpr void append_name(Sink& sink, Name n) const {
     append_to(sink, text(n.base));
@@ -68,9 +74,12 @@ class Graph {
     append_name(t, node(id).name);
     return t;
   }
+  /// The device as PyTorch writes it: "xla:0".
   [[nodiscard]] constexpr auto device(DeviceId id) const -> std::string_view { return text(devices_[id.index]); }
 
   // Arguments --------------------------------------------------------------------------------------------------------
+  /// The arguments of a node, positional ones first; or those in a range of the graph. Valid until arguments are
+  /// added.
   [[nodiscard]] constexpr auto arguments(NodeId id) const -> std::span<const Argument> {
     return arguments_.view(node(id).arguments);
   }
@@ -81,6 +90,7 @@ class Graph {
   [[nodiscard]] constexpr auto children(const Argument& a) const -> std::span<const Argument> {
     return arguments_.view(a.children());
   }
+  /// The text of a symbolic expression. Needs `s.is_symbolic()`.
   [[nodiscard]] constexpr auto expression(SymInt s) const -> std::string_view {
     return text(expressions_[s.expression()]);
   }
@@ -111,7 +121,9 @@ class Graph {
     const TensorMeta& meta = metas_[n.values.begin];
     return meta.known ? &meta : nullptr;
   }
+  /// A record by its index, as ranges of values have it.
   [[nodiscard]] constexpr auto meta(std::uint32_t index) const -> const TensorMeta& { return metas_[index]; }
+  /// Sizes, or strides in elements, of a tensor: `rank` numbers or expressions.
   [[nodiscard]] constexpr auto sizes(const TensorMeta& m) const -> std::span<const SymInt> {
     return dims_.view(Range{m.dims, m.rank});
   }
@@ -120,6 +132,7 @@ class Graph {
   }
 
   // Inputs and outputs -----------------------------------------------------------------------------------------------
+  /// What the placeholders and the output's arguments are, one for one.
   [[nodiscard]] constexpr auto inputs() const -> std::span<const InputSpec> { return inputs_.view(); }
   [[nodiscard]] constexpr auto outputs() const -> std::span<const OutputSpec> { return outputs_.view(); }
   /// How many outputs the program itself returns; they come first.
@@ -139,14 +152,18 @@ class Graph {
     const std::uint32_t p = node(id).replica_groups;
     return p == 0 ? nullptr : &partitions_[p - 1];
   }
+  /// The ranks of a partition, group by group.
   [[nodiscard]] constexpr auto ranks(const Partition& p) const -> std::span<const std::int64_t> {
     return ranks_.view(p.ranks);
   }
+  /// All partitions that collectives of the graph name.
   [[nodiscard]] constexpr auto partitions() const -> std::span<const Partition> { return partitions_.view(); }
+  /// The graphs that higher-order operators call, by their number.
   [[nodiscard]] constexpr auto subgraphs() const -> std::span<const Graph> { return subgraphs_; }
   [[nodiscard]] constexpr auto mutable_subgraph(std::uint32_t index) -> Graph& { return subgraphs_[index]; }
 
   // Whether a record refers to something that this graph has. The readings above need it; `verify` asks for it. -----------
+  /// Whether the graph has what is named.
   [[nodiscard]] constexpr auto holds(NodeId id) const -> bool { return id.index < nodes_.size(); }
   [[nodiscard]] constexpr auto holds(TextId id) const -> bool { return id.index < texts_.size(); }
   [[nodiscard]] constexpr auto holds(DeviceId id) const -> bool { return id.index < devices_.size(); }
@@ -164,18 +181,22 @@ class Graph {
   [[nodiscard]] constexpr auto argument_count() const -> std::uint32_t { return arguments_.size(); }
 
   // Growing the pools; each returns what a record stores. Amortised O(size of the argument). ----------------------------
+  /// A text as a record stores it. Each call stores one: whoever adds many uses a `TextInterner`.
   constexpr auto add_text(std::string_view text) -> TextId {
     if (text.empty()) return {};
     return {texts_.push_back(chars_.append(std::span<const char>(text.data(), text.size())))};
   }
+  /// A device, stored once. O(devices).
   constexpr auto add_device(std::string_view device) -> DeviceId {
     for (std::uint32_t i = 0; i < devices_.size(); ++i)
       if (text(devices_[i]) == device) return {i};
     return {devices_.push_back(add_text(device))};
   }
+  /// A symbolic expression.
   constexpr auto add_expression(std::string_view expression) -> SymInt {
     return SymInt::expression(expressions_.push_back(add_text(expression)));
   }
+  /// Arguments, one behind the other; `arguments` may lie in this graph.
   constexpr auto add_arguments(std::span<const Argument> arguments) -> Range { return arguments_.append(arguments); }
   /// `a` with members of its own: a group belongs to one node, so that renumbering it once is right.
   /// By value: `a` may lie in the pool, which grows.
@@ -185,6 +206,7 @@ class Graph {
     for (std::uint32_t i = 0; i < a.children().count; ++i) members.push_back(clone(children(a)[i]));
     return Argument::group(a.kind(), add_arguments(members.view())).with_keyword(a.keyword());
   }
+  /// Metadata of a tensor of `sizes` and `strides` (in elements), as many; `meta` gives the rest.
   constexpr auto add_meta(TensorMeta meta, std::span<const SymInt> sizes, std::span<const SymInt> strides) -> Range {
     meta.known = true;
     meta.rank = static_cast<std::uint32_t>(sizes.size());
@@ -194,21 +216,27 @@ class Graph {
     dims_.append(strides);
     return {metas_.push_back(meta), 1};
   }
+  /// Metadata of the members of a tuple.
   constexpr auto add_metas(std::span<const TensorMeta> metas) -> Range { return metas_.append(metas); }
+  /// An operator; `OperatorInterner` keeps each once.
   constexpr auto add_operator(Operator o) -> OpId { return {operators_.push_back(o)}; }
+  /// Replica groups: ranks group by group. Returns what `Node::replica_groups` stores.
   constexpr auto add_partition(std::span<const std::int64_t> ranks, std::uint32_t group_size) -> std::uint32_t {
     return partitions_.push_back({ranks_.append(ranks), group_size}) + 1;
   }
+  /// A graph that a higher-order operator calls. Returns its number.
   constexpr auto add_subgraph(Graph graph) -> std::uint32_t {
     subgraphs_.push_back(std::move(graph));
     return static_cast<std::uint32_t>(subgraphs_.size() - 1);
   }
   /// Appends a node. Its place in program order is the end; `Editor` inserts elsewhere.
   constexpr auto add_node(const Node& node) -> NodeId { return {nodes_.push_back(node)}; }
+  /// What the next placeholder, or argument of the output, is. Returns its index.
   constexpr auto add_input(InputSpec spec) -> std::uint32_t { return inputs_.push_back(spec); }
   constexpr auto add_output(OutputSpec spec) -> std::uint32_t { return outputs_.push_back(spec); }
 
   // Changing records in place ----------------------------------------------------------------------------------------
+  /// The arguments of a node, or others of the graph, to be changed. Valid until arguments are added.
   [[nodiscard]] constexpr auto mutable_arguments(NodeId id) -> std::span<Argument> {
     return arguments_.view(node(id).arguments);
   }
@@ -218,9 +246,11 @@ class Graph {
   [[nodiscard]] constexpr auto mutable_children(const Argument& a) -> std::span<Argument> {
     return arguments_.view(a.children());
   }
+  /// Gives a node other arguments.
   constexpr void set_arguments(NodeId id, std::span<const Argument> arguments) {
     mutable_node(id).arguments = add_arguments(arguments);
   }
+  /// What is said of outputs and inputs.
   [[nodiscard]] constexpr auto mutable_outputs() -> std::span<OutputSpec> {
     return outputs_.view(Range{0, outputs_.size()});
   }

@@ -99,7 +99,7 @@ inline constexpr std::string_view reserved_names[] = {
     "return", "reversed", "round", "set", "setattr", "slice", "sorted", "staticmethod", "str", "sum", "super",
     "torch", "try", "tuple", "type", "vars", "while", "with", "yield", "zip",
 };
-/// O(log names).
+/// Whether `name` is one of them. O(log names).
 [[nodiscard]] constexpr auto is_reserved_name(std::string_view name) -> bool {
   return std::binary_search(std::begin(reserved_names), std::end(reserved_names), name);
 }
@@ -122,6 +122,7 @@ inline constexpr std::string_view reserved_names[] = {
 /// Stores each text of a graph once.
 class TextInterner {
  public:
+  /// The id of `text` in `graph`, which holds it from then on. Expected O(length).
   constexpr auto intern(Graph& graph, std::string_view text) -> TextId {
     if (text.empty()) return {};
     const std::uint64_t hash = detail::hash(text);
@@ -140,6 +141,7 @@ class TextInterner {
 /// Hands out names that no node of the graph has.
 class NameTable {
  public:
+  /// No names are taken.
   constexpr NameTable() = default;
   /// Knows the names of `graph`. O(nodes).
   constexpr explicit NameTable(const Graph& graph) {
@@ -213,6 +215,7 @@ class NameTable {
 /// Resolves each spelling of an operator once and keeps one `Operator` record for each overload it means.
 class OperatorInterner {
  public:
+  /// Knows no operator.
   constexpr OperatorInterner() = default;
   /// Knows the operators of `graph`. O(operators).
   constexpr explicit OperatorInterner(const Graph& graph) {

@@ -18,10 +18,10 @@ namespace fxpass {
 
 /// What a call resolves to, before it is interned as an `Operator`.
 struct Resolution {
-  ops::CatalogRow row = ops::no_row;
-  std::string_view parameters;  ///< Python's order; empty: the schema's
-  std::optional<DType> implied_dtype = std::nullopt;
-  bool known_to_write = false;  ///< by name or keyword, where there is no schema
+  ops::CatalogRow row = ops::no_row;                  ///< the overload
+  std::string_view parameters;                        ///< Python's order; empty: the schema's
+  std::optional<DType> implied_dtype = std::nullopt;  ///< what the spelling says without saying it
+  bool known_to_write = false;                        ///< by name or keyword, where there is no schema
 };
 
 namespace detail {

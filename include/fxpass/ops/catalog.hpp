@@ -26,12 +26,18 @@ inline constexpr const char* python_schemas[] = {
 
 /// Index of an operator overload in the catalog: ATen's schemas first, then Python's.
 using CatalogRow = std::uint16_t;
+
+/// The row of what is in no catalog.
 inline constexpr CatalogRow no_row = 0xffff;
+
+/// How many rows are ATen's; Python's follow.
 inline constexpr CatalogRow aten_rows = static_cast<CatalogRow>(std::size(operator_schemas));
 
+/// The schema of a row as text. Needs a row of the catalog. O(1).
 [[nodiscard]] constexpr auto schema_text(CatalogRow row) -> std::string_view {
   return row < aten_rows ? operator_schemas[row] : python_schemas[row - aten_rows];
 }
+/// The schema of a row; the empty one for `no_row`. O(length of the name).
 [[nodiscard]] constexpr auto schema(CatalogRow row) -> Schema {
   return row == no_row ? Schema() : Schema(schema_text(row));
 }
@@ -75,8 +81,10 @@ template <std::size_t N>
 
 /// The overloads of an operator, as adjacent rows `[first, last)`.
 struct OverloadSet {
-  CatalogRow first = 0;
-  CatalogRow last = 0;
+  CatalogRow first = 0;  ///< row of the first one
+  CatalogRow last = 0;   ///< row behind the last one
+
+  /// Whether there is no such operator.
   [[nodiscard]] constexpr auto empty() const -> bool { return first == last; }
 };
 /// All overloads of `base`, say "aten.add". O(log rows + overloads).

@@ -29,11 +29,13 @@ enum class WriteRule : std::uint8_t {
   kernel,      ///< operands that a kernel declares as aliases of its results
 };
 
+/// A row of `writing_operators`.
 struct WritingOperator {
-  std::string_view base;
-  WriteRule rule;
+  std::string_view base;  ///< the operator without overload: "aten.add_"
+  WriteRule rule;         ///< how its overloads write
 };
 
+/// Operators that write and that fxpass carries out, sorted by name.
 inline constexpr WritingOperator writing_operators[] = {
     {"_c10d_functional.all_reduce_", WriteRule::same_dtype},
     {"_c10d_functional.broadcast_", WriteRule::same_dtype},

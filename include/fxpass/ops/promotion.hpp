@@ -17,6 +17,7 @@ namespace fxpass::ops {
 /// only if its category (bool < integral < floating < complex) is higher than that of all higher ranks together.
 class ResultType {
  public:
+  /// A tensor operand, with dimensions or without.
   constexpr void add_tensor(DType dtype, bool has_dimensions) { add(has_dimensions ? dimensioned_ : zero_dim_, dtype); }
   /// A Python number of the given category; numbers count as int64, float32 and complex64.
   constexpr void add_number(DTypeCategory category) {

@@ -16,14 +16,18 @@ namespace fxpass::ops {
 /// One parameter. All views point into the schema's text.
 struct Parameter {
   std::string_view type;           ///< without alias annotation: "Tensor", "Tensor?[]", "SymInt[2]"
-  std::string_view name;
+  std::string_view name;           ///< "self"
   std::string_view default_value;  ///< as written; meaningful if has_default
-  bool has_default = false;
-  bool keyword_only = false;
-  bool aliased = false;  ///< a result, or a write, shares its storage
-  bool written = false;  ///< the operator writes into it
+  bool has_default = false;        ///< whether a call may leave it out
+  bool keyword_only = false;       ///< behind the `*`
+  bool aliased = false;            ///< a result, or a write, shares its storage
+  bool written = false;            ///< the operator writes into it
+
+  /// Whether it is a tensor, or None in its place.
   [[nodiscard]] constexpr auto is_tensor() const -> bool { return type == "Tensor" || type == "Tensor?"; }
+  /// Whether it is a list of tensors, or of tensors and None.
   [[nodiscard]] constexpr auto is_tensor_list() const -> bool { return type == "Tensor[]" || type == "Tensor?[]"; }
+  /// Whether None may stand for it.
   [[nodiscard]] constexpr auto is_optional() const -> bool { return type.ends_with('?'); }
 };
 
@@ -31,6 +35,7 @@ struct Parameter {
 /// opened before it.
 class ParameterReader {
  public:
+  /// Of the text behind a schema's opening bracket.
   constexpr explicit ParameterReader(std::string_view list) : rest_(list) {}
 
   /// The next parameter, or none. O(its length).
@@ -105,10 +110,14 @@ class ParameterReader {
 /// for.
 class Schema {
  public:
+  /// Of no operator.
   constexpr Schema() = default;
+  /// Of an operator, in PyTorch's notation. O(length of the name).
   constexpr explicit Schema(std::string_view text) : text_(text), name_(text.substr(0, text.find('('))) {}
 
+  /// Whether it is the schema of no operator.
   [[nodiscard]] constexpr auto empty() const -> bool { return text_.empty(); }
+  /// All of it, as written.
   [[nodiscard]] constexpr auto text() const -> std::string_view { return text_; }
   /// "aten.add_.Tensor"
   [[nodiscard]] constexpr auto name() const -> std::string_view { return name_; }
@@ -122,15 +131,17 @@ class Schema {
     const auto arrow = rest.find("-> ");
     return arrow == std::string_view::npos ? std::string_view() : rest.substr(arrow + 3);
   }
+  /// The parameters, to be read one after the other. O(1).
   [[nodiscard]] constexpr auto parameters() const -> ParameterReader {
     return ParameterReader(text_.size() == name_.size() ? std::string_view() : text_.substr(name_.size() + 1));
   }
 
-  /// Position and description of the parameter called `name`. O(schema length).
+  /// A parameter and where it stands.
   struct Found {
-    std::uint32_t position = 0;
-    Parameter parameter;
+    std::uint32_t position = 0;  ///< from 0, keyword-only parameters counted
+    Parameter parameter;         ///< its description
   };
+  /// Position and description of the parameter called `name`; none if there is none. O(schema length).
   [[nodiscard]] constexpr auto find(std::string_view name) const -> std::optional<Found> {
     ParameterReader reader = parameters();
     std::uint32_t position = 0;

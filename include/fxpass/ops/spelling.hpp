@@ -15,12 +15,13 @@ namespace fxpass::ops {
 
 /// A spelling whose operator cannot be had by rule, or whose parameters stand in another order than ATen's.
 struct PythonSpelling {
-  std::string_view spelling;
-  std::string_view base;        ///< ATen operator without overload
-  std::string_view parameters;  ///< by ATen's names in Python's order; empty: as ATen
+  std::string_view spelling;                  ///< as FX has it: "operator.iadd", "float"
+  std::string_view base;                      ///< ATen operator without overload
+  std::string_view parameters;                ///< by ATen's names in Python's order; empty: as ATen
   std::optional<DType> dtype = std::nullopt;  ///< what `x.float()` says without saying it
 };
 
+/// Functions, by their full names in Python.
 inline constexpr PythonSpelling python_functions[] = {
     {"operator.add", "aten.add", ""},
     {"operator.sub", "aten.sub", ""},
@@ -97,6 +98,7 @@ inline constexpr PythonSpelling python_functions[] = {
      "Tensor self, Scalar negative_slope=0.01, bool inplace=False"},
 };
 
+/// Methods of tensors.
 inline constexpr PythonSpelling python_methods[] = {
     {"float", "aten.to", "Tensor self, *, MemoryFormat? memory_format=None", DType::f32},
     {"double", "aten.to", "Tensor self, *, MemoryFormat? memory_format=None", DType::f64},
@@ -112,18 +114,22 @@ inline constexpr PythonSpelling python_methods[] = {
 
 /// Attributes of tensors that are operators: `getattr(x, "T")`.
 struct PythonAttribute {
-  std::string_view attribute;
-  std::string_view base;
+  std::string_view attribute;  ///< "mT"
+  std::string_view base;       ///< ATen operator without overload
 };
+
+/// All of them.
 inline constexpr PythonAttribute python_attributes[] = {
     {"T", "aten.numpy_T"}, {"mT", "aten.mT"}, {"H", "aten.matrix_H"}, {"mH", "aten.adjoint"},
 };
 
 /// Keywords that Python's functions give to parameters ATen names otherwise.
 struct KeywordAlias {
-  std::string_view python;
-  std::string_view aten;
+  std::string_view python;  ///< as the call writes it
+  std::string_view aten;    ///< the parameter that may be meant
 };
+
+/// All of them. A keyword may stand for several parameters: it means the one that the operator has.
 inline constexpr KeywordAlias keyword_aliases[] = {
     {"input", "self"}, {"self", "input"}, {"input", "indices"}, {"training", "train"}, {"axis", "dim"},
     {"shape", "size"}, {"sizes", "size"},
@@ -131,10 +137,10 @@ inline constexpr KeywordAlias keyword_aliases[] = {
 
 /// What a spelling says: the operator without overload, and where its parameters stand.
 struct Operation {
-  std::string_view base;        ///< "aten.add"; empty: unknown
-  std::string_view overload;    ///< "Tensor"; empty: to be resolved by the arguments
-  std::string_view parameters;  ///< Python's order; empty: as ATen
-  std::optional<DType> dtype = std::nullopt;
+  std::string_view base;                      ///< "aten.add"; empty: unknown
+  std::string_view overload;                  ///< "Tensor"; empty: to be resolved by the arguments
+  std::string_view parameters;                ///< Python's order; empty: as ATen
+  std::optional<DType> dtype = std::nullopt;  ///< what `x.float()` says without saying it
 };
 
 /// Takes a call_function target apart. The result's views point into `target` or into the tables.

@@ -12,26 +12,28 @@
 
 namespace fxpass::ops {
 
+/// How the result of an operator shares storage with its first argument: what alias analysis and in-place
+/// rewriting do with the operator.
 enum class ViewRule : std::uint8_t {
-  none,         ///< a fresh tensor
-  identity,     ///< the same elements in the same shape: detach, alias, ...
+  none,              ///< a fresh tensor
+  identity,          ///< the same elements in the same shape: detach, alias, ...
   identity_if_real,  ///< so too unless the tensor is complex: real, conj, ...
   select,
   slice,
   narrow,
-  reshape,      ///< a view, or an error: view, view_as, ...
-  flatten,      ///< a view where strides allow it, else a copy
-  ravel,        ///< a view of what is contiguous, else a copy, even where strides would allow a view
+  reshape,        ///< a view, or an error: view, view_as, ...
+  flatten,        ///< a view where strides allow it, else a copy
+  ravel,          ///< a view of what is contiguous, else a copy, even where strides would allow a view
   maybe_reshape,  ///< reshape, reshape_as: a view where strides allow it, else a copy
   transpose,
   permute,
-  matrix_transpose,  ///< t
-  reverse_dimensions,   ///< T
-  swap_last_dimensions, ///< mT, mH
-  move_dimensions,      ///< movedim
+  matrix_transpose,      ///< t
+  reverse_dimensions,    ///< T
+  swap_last_dimensions,  ///< mT, mH
+  move_dimensions,       ///< movedim
   diagonal,
-  split,        ///< a list of slices: split, chunk, ...
-  unbind,       ///< a list of selections
+  split,   ///< a list of slices: split, chunk, ...
+  unbind,  ///< a list of selections
   unsqueeze,
   squeeze,
   expand,
@@ -42,11 +44,13 @@ enum class ViewRule : std::uint8_t {
   opaque,       ///< a view that fxpass cannot invert; writes near it are refused
 };
 
+/// A row of `view_operators`.
 struct ViewOperator {
-  std::string_view base;
-  ViewRule rule;
+  std::string_view base;  ///< the operator without overload: "aten.view"
+  ViewRule rule;          ///< what its result is
 };
 
+/// Operators whose results may be views of an argument, sorted by name.
 inline constexpr ViewOperator view_operators[] = {
     {"_c10d_functional.wait_tensor", ViewRule::identity},
     {"aten._conj", ViewRule::identity_if_real},

@@ -23,11 +23,13 @@ namespace fxpass {
 
 /// `d.ddd * 10^exponent`, without trailing zeros; one digit 0 for zero.
 struct Decimal {
-  char digits[17]{};  // enough for a double
-  std::uint8_t count = 0;
-  int exponent = 0;
+  char digits[17]{};       ///< `count` of them; 17 are enough for a double
+  std::uint8_t count = 0;  ///< of digits, at least 1
+  int exponent = 0;        ///< of the first digit
 
+  /// The digits, without the point.
   [[nodiscard]] constexpr auto view() const -> std::string_view { return {digits, count}; }
+  /// Equal as numbers: the form is unique.
   friend constexpr auto operator==(const Decimal& a, const Decimal& b) -> bool {
     return a.view() == b.view() && a.exponent == b.exponent;
   }

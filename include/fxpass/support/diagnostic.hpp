@@ -15,28 +15,29 @@ namespace fxpass {
 
 /// The kind of a mistake; printed in brackets behind the sentence, stable for scripts.
 enum class DiagnosticCode : std::uint8_t {
-  invalid_graph,           ///< a rule of graph/verify.hpp is broken
-  invalid_hlo,             ///< a rule of hlo/verify.hpp is broken
-  file_unreadable,         ///< the file cannot be opened or is cut short
-  file_unwritable,         ///< the file cannot be written
-  file_malformed,          ///< the file is not what its format demands
-  schema_unsupported,      ///< a schema version that this reader does not know
-  unknown_dtype,           ///< a dtype that this version does not know
-  missing_lowering,        ///< no lowering for an operator
-  missing_metadata,        ///< a decision needs shapes, strides or dtypes that the graph does not hold
-  symbolic_size,           ///< a size that is not a number where a number is needed
-  unsupported,             ///< legal PyTorch that fxpass does not carry out
-  unsupported_mutation,    ///< a write that fxpass cannot carry out; never dropped
-  eager_would_raise,       ///< PyTorch itself refuses this program
-  unknown_kernel,          ///< a kernel that no registry knows
-  unresolved_group,        ///< a process group without a partition of all ranks
-  invalid_process_group,   ///< a partition that is not one
-  fact_violated,           ///< a module is not what it is said to be
-  illegal_for_target,      ///< the target refuses this type or operation
-  no_convergence,          ///< a repeated pipeline met its limit
-  invalid_option,          ///< a command-line or API option that makes no sense
+  invalid_graph,          ///< a rule of graph/verify.hpp is broken
+  invalid_hlo,            ///< a rule of hlo/verify.hpp is broken
+  file_unreadable,        ///< the file cannot be opened or is cut short
+  file_unwritable,        ///< the file cannot be written
+  file_malformed,         ///< the file is not what its format demands
+  schema_unsupported,     ///< a schema version that this reader does not know
+  unknown_dtype,          ///< a dtype that this version does not know
+  missing_lowering,       ///< no lowering for an operator
+  missing_metadata,       ///< a decision needs shapes, strides or dtypes that the graph does not hold
+  symbolic_size,          ///< a size that is not a number where a number is needed
+  unsupported,            ///< legal PyTorch that fxpass does not carry out
+  unsupported_mutation,   ///< a write that fxpass cannot carry out; never dropped
+  eager_would_raise,      ///< PyTorch itself refuses this program
+  unknown_kernel,         ///< a kernel that no registry knows
+  unresolved_group,       ///< a process group without a partition of all ranks
+  invalid_process_group,  ///< a partition that is not one
+  fact_violated,          ///< a module is not what it is said to be
+  illegal_for_target,     ///< the target refuses this type or operation
+  no_convergence,         ///< a repeated pipeline met its limit
+  invalid_option,         ///< a command-line or API option that makes no sense
 };
 
+/// The name that is printed in brackets and never changes: "missing-lowering".
 [[nodiscard]] constexpr auto to_string(DiagnosticCode code) -> std::string_view {
   switch (code) {
     case DiagnosticCode::invalid_graph: return "invalid-graph";
@@ -63,26 +64,28 @@ enum class DiagnosticCode : std::uint8_t {
   return "unknown";
 }
 
+/// An error ends what was being done; a warning does not.
 enum class Severity : std::uint8_t { error, warning };
 
 /// A place in a text file. Line and column count from 1; 0 is "not known".
 struct SourcePlace {
-  Text file;
-  std::uint32_t line = 0;
-  std::uint32_t column = 0;
+  Text file;                 ///< as it was given, or as Python's traceback has it
+  std::uint32_t line = 0;    ///< from 1
+  std::uint32_t column = 0;  ///< from 1
 
   friend constexpr auto operator==(const SourcePlace&, const SourcePlace&) -> bool = default;
 };
 
 /// One finding. `node` and `model` say where in the program, `input` where in the file that was read.
 struct Diagnostic {
-  DiagnosticCode code = DiagnosticCode::unsupported;
-  Severity severity = Severity::error;
+  DiagnosticCode code = DiagnosticCode::unsupported;  ///< what kind of mistake
+  Severity severity = Severity::error;  ///< whether it ends the run
   Text message;       ///< one sentence, no trailing full stop
   Text node;          ///< name of the node concerned, or empty
   SourcePlace model;  ///< line of the user's model, from the node's stack trace
   SourcePlace input;  ///< place in the file that was read
 
+  /// An error or a warning that names no place yet: whoever knows one adds it.
   [[nodiscard]] static constexpr auto error(DiagnosticCode code, Text message) -> Diagnostic {
     Diagnostic d;
     d.code = code;
@@ -132,19 +135,26 @@ constexpr void append_to(Sink& sink, const Diagnostic& d) {
 class Diagnostics {
  public:
   constexpr Diagnostics() = default;
+  /// One finding, as the error of an `Expected` or to be added to.
   constexpr Diagnostics(Diagnostic d) { add(std::move(d)); }  // NOLINT(google-explicit-constructor)
 
+  /// Appends one finding, or all those of another list in their order. Amortised O(1) each.
   constexpr void add(Diagnostic d) { list_.push_back(std::move(d)); }
   constexpr void add(Diagnostics more) {
     for (Diagnostic& d : more.list_) list_.push_back(std::move(d));
   }
+
+  /// The findings, in the order in which they were made.
   [[nodiscard]] constexpr auto begin() const { return list_.begin(); }
   [[nodiscard]] constexpr auto end() const { return list_.end(); }
   [[nodiscard]] constexpr auto begin() { return list_.begin(); }
   [[nodiscard]] constexpr auto end() { return list_.end(); }
+  /// How many there are, and whether there is none.
   [[nodiscard]] constexpr auto size() const -> std::size_t { return list_.size(); }
   [[nodiscard]] constexpr auto empty() const -> bool { return list_.empty(); }
+  /// The first finding. Needs one.
   [[nodiscard]] constexpr auto front() const -> const Diagnostic& { return list_.front(); }
+  /// Whether one of them is an error, not a warning. O(size).
   [[nodiscard]] constexpr auto has_error() const -> bool {
     for (const Diagnostic& d : list_)
       if (d.severity == Severity::error) return true;
@@ -156,6 +166,7 @@ class Diagnostics {
   std::vector<Diagnostic> list_;
 };
 
+/// One finding a line, each with a line break behind it.
 template <TextSink Sink>
 constexpr void append_to(Sink& sink, const Diagnostics& diagnostics) {
   for (const Diagnostic& d : diagnostics) append_all(sink, d, '\n');

@@ -15,6 +15,8 @@
 
 namespace fxpass {
 
+/// Element types that PyTorch has. `u` and `i` are integers without and with a sign; `c64` is a complex number of 64
+/// bits in all.
 enum class DType : std::uint8_t {
   boolean, u8, u16, u32, u64, i8, i16, i32, i64,
   f8e4m3fn, f8e5m2, f8e4m3fnuz, f8e5m2fnuz, f8e8m0fnu,
@@ -25,17 +27,19 @@ enum class DType : std::uint8_t {
 /// Categories in the order in which they promote.
 enum class DTypeCategory : std::uint8_t { boolean, integral, floating, complex };
 
+/// What is known of an element type.
 struct DTypeInfo {
-  DType dtype;
+  DType dtype;                  ///< the type described
   std::string_view torch_name;  ///< without "torch."
   std::string_view short_name;  ///< as in "f32[4, 3]" of PyTorch's printed graphs
   std::string_view xla_name;    ///< as in HLO text; empty: XLA has no such type
   std::uint8_t schema_number;   ///< ScalarType of the export schema
-  std::uint8_t bytes;
-  DTypeCategory category;
-  bool is_signed;
+  std::uint8_t bytes;           ///< of one element
+  DTypeCategory category;       ///< what it promotes with
+  bool is_signed;               ///< whether it has negative values
 };
 
+/// All types, in the order of `DType`.
 inline constexpr std::array<DTypeInfo, 21> dtype_table{{
     {DType::boolean, "bool", "b8", "pred", 12, 1, DTypeCategory::boolean, false},
     {DType::u8, "uint8", "u8", "u8", 1, 1, DTypeCategory::integral, false},
@@ -60,10 +64,15 @@ inline constexpr std::array<DTypeInfo, 21> dtype_table{{
     {DType::c128, "complex128", "c128", "c128", 11, 16, DTypeCategory::complex, true},
 }};
 
+/// The row of a type. O(1).
 [[nodiscard]] constexpr auto dtype_info(DType dtype) -> const DTypeInfo& {
   return dtype_table[static_cast<std::size_t>(dtype)];
 }
+
+/// Bytes of one element.
 [[nodiscard]] constexpr auto byte_size(DType dtype) -> std::int64_t { return dtype_info(dtype).bytes; }
+
+/// What it promotes with, and tests for it. O(1).
 [[nodiscard]] constexpr auto category(DType dtype) -> DTypeCategory { return dtype_info(dtype).category; }
 [[nodiscard]] constexpr auto is_floating(DType dtype) -> bool { return category(dtype) == DTypeCategory::floating; }
 [[nodiscard]] constexpr auto is_integral(DType dtype) -> bool { return category(dtype) == DTypeCategory::integral; }

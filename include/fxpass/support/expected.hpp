@@ -33,22 +33,29 @@ class [[nodiscard]] Expected {
                 "fxpass::Expected<T> holds a value that is not itself an error");
 
  public:
+  /// As `std::expected` names them.
   using value_type = T;
   using error_type = Diagnostics;
 
+  /// A default value.
   constexpr Expected()
     requires std::default_initializable<T>
       : value_(), has_value_(true) {}
+
+  /// A value, from anything that `T` is made from.
   template <class U = T>
     requires(!detail::is_expected<std::remove_cvref_t<U>> && !std::same_as<std::remove_cvref_t<U>, Diagnostics> &&
              !std::same_as<std::remove_cvref_t<U>, Diagnostic> && std::constructible_from<T, U>)
   constexpr Expected(U&& value)  // NOLINT(google-explicit-constructor)
       : value_(std::forward<U>(value)), has_value_(true) {}
+
+  /// An error. Needs at least one diagnostic in it.
   constexpr Expected(Diagnostics error)  // NOLINT(google-explicit-constructor)
       : error_(std::move(error)), has_value_(false) {}
   constexpr Expected(Diagnostic error)  // NOLINT(google-explicit-constructor)
       : error_(Diagnostics(std::move(error))), has_value_(false) {}
 
+  /// Copies and moves what is held; a moved-from object holds what moving leaves of it.
   constexpr Expected(const Expected& other) : has_value_(other.has_value_) {
     if (has_value_)
       std::construct_at(std::addressof(value_), other.value_);
@@ -79,6 +86,7 @@ class [[nodiscard]] Expected {
       std::destroy_at(std::addressof(error_));
   }
 
+  /// Whether there is a value, not an error.
   [[nodiscard]] constexpr auto has_value() const -> bool { return has_value_; }
   constexpr explicit operator bool() const { return has_value_; }
 
@@ -93,6 +101,7 @@ class [[nodiscard]] Expected {
   [[nodiscard]] constexpr auto error() const& -> const Diagnostics& { return error_; }
   [[nodiscard]] constexpr auto error() && -> Diagnostics&& { return std::move(error_); }
 
+  /// A copy of the value, or `otherwise` where there is none.
   template <class U>
   [[nodiscard]] constexpr auto value_or(U&& otherwise) const& -> T {
     return has_value_ ? value_ : static_cast<T>(std::forward<U>(otherwise));
@@ -135,15 +144,22 @@ class [[nodiscard]] Expected {
 template <>
 class [[nodiscard]] Expected<void> {
  public:
+  /// As `std::expected` names them.
   using value_type = void;
   using error_type = Diagnostics;
 
+  /// Done.
   constexpr Expected() = default;
+
+  /// An error. Needs at least one diagnostic in it: an empty list is success.
   constexpr Expected(Diagnostics error) : error_(std::move(error)) {}          // NOLINT(google-explicit-constructor)
   constexpr Expected(Diagnostic error) : error_(Diagnostics(std::move(error))) {}  // NOLINT(google-explicit-constructor)
 
+  /// Whether it was done.
   [[nodiscard]] constexpr auto has_value() const -> bool { return error_.empty(); }
   constexpr explicit operator bool() const { return has_value(); }
+
+  /// Why it was not. Needs `!has_value()`.
   [[nodiscard]] constexpr auto error() & -> Diagnostics& { return error_; }
   [[nodiscard]] constexpr auto error() const& -> const Diagnostics& { return error_; }
   [[nodiscard]] constexpr auto error() && -> Diagnostics&& { return std::move(error_); }

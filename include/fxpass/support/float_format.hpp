@@ -15,6 +15,7 @@ namespace fxpass {
 
 /// How a floating-point format lays out its bits, and what it has instead of infinity.
 struct FloatFormat {
+  /// What the bit patterns at the ends of the range mean.
   enum class Specials : std::uint8_t {
     ieee,           ///< infinities and NaN in the highest exponent
     nan_only,       ///< no infinity; NaN is the magnitude of all ones
@@ -22,17 +23,18 @@ struct FloatFormat {
     exponent_only,  ///< a power of two without sign or zero; NaN is all ones
   };
 
-  int exponent_bits;
-  int mantissa_bits;
-  int bias;
-  Specials specials = Specials::ieee;
+  int exponent_bits;                   ///< width of the exponent
+  int mantissa_bits;                   ///< stored, without the hidden one
+  int bias;                            ///< of the exponent
+  Specials specials = Specials::ieee;  ///< what the ends of the range mean
 
+  /// Bits in all, the sign included where there is one.
   [[nodiscard]] constexpr auto width() const -> int {
     return exponent_bits + mantissa_bits + (specials == Specials::exponent_only ? 0 : 1);
   }
 };
 
-/// Needs a floating dtype.
+/// The format of a dtype. Needs a floating dtype.
 [[nodiscard]] constexpr auto float_format(DType dtype) -> FloatFormat {
   using enum FloatFormat::Specials;
   switch (dtype) {

@@ -20,10 +20,12 @@ namespace fxpass {
 
 /// Elements `[begin, begin + count)` of a pool, as stored inside records.
 struct Range {
-  std::uint32_t begin = 0;
-  std::uint32_t count = 0;
+  std::uint32_t begin = 0;  ///< index of the first
+  std::uint32_t count = 0;  ///< how many
 
+  /// The index behind the last one.
   [[nodiscard]] constexpr auto end() const -> std::uint32_t { return begin + count; }
+  /// Whether there is none.
   [[nodiscard]] constexpr auto empty() const -> bool { return count == 0; }
   friend constexpr auto operator==(Range, Range) -> bool = default;
 };
@@ -37,14 +39,19 @@ class Pool {
   static_assert(std::is_trivially_copyable_v<T>, "fxpass::Pool holds plain records only");
 
  public:
+  /// As containers name it.
   using value_type = T;
 
+  /// No elements, and no memory.
   constexpr Pool() = default;
+  /// Copies the elements: O(size).
   constexpr Pool(const Pool& other) { append(other.view()); }
+  /// Takes the elements; `other` is then empty. O(1).
   constexpr Pool(Pool&& other) noexcept
       : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
     other.forget();
   }
+  /// Copies the elements, into the memory there is if it suffices: O(size).
   constexpr auto operator=(const Pool& other) -> Pool& {
     if (this != &other) {
       clear();
@@ -52,6 +59,7 @@ class Pool {
     }
     return *this;
   }
+  /// Takes the elements; `other` is then empty. O(1).
   constexpr auto operator=(Pool&& other) noexcept -> Pool& {
     if (this != &other) {
       release();
@@ -64,19 +72,23 @@ class Pool {
   }
   constexpr ~Pool() { release(); }
 
+  /// How many elements there are, and whether there is none.
   [[nodiscard]] constexpr auto size() const -> std::uint32_t { return size_; }
   [[nodiscard]] constexpr auto empty() const -> bool { return size_ == 0; }
+  /// The elements, one behind the other; null for a pool that never held one.
   [[nodiscard]] constexpr auto data() -> T* { return data_; }
   [[nodiscard]] constexpr auto data() const -> const T* { return data_; }
   [[nodiscard]] constexpr auto begin() -> T* { return data_; }
   [[nodiscard]] constexpr auto end() -> T* { return data_ + size_; }
   [[nodiscard]] constexpr auto begin() const -> const T* { return data_; }
   [[nodiscard]] constexpr auto end() const -> const T* { return data_ + size_; }
+  /// The element at `i`, and the last one. Need an `i < size()`, or an element; neither is checked.
   [[nodiscard]] constexpr auto operator[](std::uint32_t i) -> T& { return data_[i]; }
   [[nodiscard]] constexpr auto operator[](std::uint32_t i) const -> const T& { return data_[i]; }
   [[nodiscard]] constexpr auto back() -> T& { return data_[size_ - 1]; }
   [[nodiscard]] constexpr auto back() const -> const T& { return data_[size_ - 1]; }
 
+  /// All elements, or those of a range, which has to lie in the pool. Valid until the next growth.
   [[nodiscard]] constexpr auto view() const -> std::span<const T> { return {data_, size_}; }
   [[nodiscard]] constexpr auto view(Range range) const -> std::span<const T> {
     return {data_ + range.begin, range.count};
@@ -110,6 +122,7 @@ class Pool {
     return added;
   }
 
+  /// Makes room for `count` elements in all, so that growing to that size moves none.
   constexpr void reserve(std::uint32_t count) {
     if (count > capacity_) grow(count);
   }
@@ -119,8 +132,10 @@ class Pool {
     while (size_ < count) std::construct_at(data_ + size_++, value);
     size_ = count;
   }
+  /// No elements; the memory is kept.
   constexpr void clear() { size_ = 0; }
 
+  /// Equal if the elements are. O(size).
   friend constexpr auto operator==(const Pool& a, const Pool& b) -> bool
     requires requires(const T& x, const T& y) { x == y; }
   {

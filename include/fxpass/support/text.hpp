@@ -23,17 +23,23 @@ concept TextSink = requires(S& sink, std::string_view text) { sink.append(text);
 /// An owning, growing string. Regular; compares with anything that converts to `std::string_view`.
 class Text {
  public:
+  /// Empty, or a copy of `text`: O(length).
   constexpr Text() = default;
   constexpr Text(std::string_view text) { append(text); }  // NOLINT(google-explicit-constructor): a value type for text
   constexpr Text(const char* text) : Text(std::string_view(text)) {}  // NOLINT(google-explicit-constructor)
 
+  /// The characters, not terminated; valid until the text changes.
   [[nodiscard]] constexpr auto view() const -> std::string_view { return {chars_.data(), chars_.size()}; }
   constexpr operator std::string_view() const { return view(); }  // NOLINT(google-explicit-constructor)
+  /// How many bytes there are, and whether there is none.
   [[nodiscard]] constexpr auto size() const -> std::uint32_t { return chars_.size(); }
   [[nodiscard]] constexpr auto empty() const -> bool { return chars_.empty(); }
+  /// Empties the text; the memory is kept.
   constexpr void clear() { chars_.clear(); }
+  /// Makes room for `count` bytes in all.
   constexpr void reserve(std::uint32_t count) { chars_.reserve(count); }
 
+  /// Appends bytes, which may be part of this text, and returns the text. Amortised O(length).
   constexpr auto append(std::string_view text) -> Text& {
     chars_.append(std::span<const char>(text.data(), text.size()));
     return *this;
@@ -43,6 +49,7 @@ class Text {
     return *this;
   }
 
+  /// Equal byte for byte.
   friend constexpr auto operator==(const Text& a, const Text& b) -> bool { return a.view() == b.view(); }
   friend constexpr auto operator==(const Text& a, std::string_view b) -> bool { return a.view() == b; }
   friend constexpr auto operator==(const Text& a, const char* b) -> bool { return a.view() == b; }
@@ -68,6 +75,8 @@ constexpr void append_to(Sink& sink, T value) {
   if (negative) sink.append(std::string_view("-"));
   sink.append(std::string_view(begin, static_cast<std::size_t>(end - begin)));
 }
+
+/// Writes text as it is.
 template <TextSink Sink>
 constexpr void append_to(Sink& sink, std::string_view text) {
   sink.append(text);

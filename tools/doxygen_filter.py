@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Doxygen's input filter: gives each declaration of a header the comment that stands for it.
+
+    tools/doxygen_filter.py HEADER      the header, line for line, with comments added at the beginning of lines
+
+In the headers a comment stands for the declarations below it, up to a blank line or the next comment, so that overloads
+need it once; Doxygen knows of no such rule. And members that a concept asks for mean the same in every type that has
+them: they are explained at the concept, and get a reminder here.
+"""
+
+import re
+import sys
+
+PROTOCOL = (
+    (r"static constexpr std::string_view name\b", "What diagnostics, reports and dumps call it."),
+    (r"using needs\b", "Contract: what has to be true of the module before."),
+    (r"using forbids\b", "Contract: what must not be true of the module before."),
+    (r"using establishes\b", "Contract: what is true of the module behind it."),
+    (r"using keeps\b", "Contract: what else stays true."),
+    (r"using provider\b", "The pass that errors propose to establish the fact."),
+    (r"using artifact\b", "The value that comes with the fact."),
+    (r"static constexpr auto check\(const Graph&", "Shows that the fact is true of a graph, or says where it is not. O(nodes)."),
+    (r"constexpr auto begin\(Graph&", "Forward pass: the state of a run."),
+    (r"static constexpr auto wants\(const Node&", "Forward pass: whether `visit` is called for a node. O(1)."),
+    (r"constexpr auto visit\(State&", "Forward pass: one node."),
+    (r"constexpr auto finish\(State&", "Forward pass: the end of a run."),
+    (r"friend constexpr auto operator==\(.*= default;", "Compares member by member."),
+)
+SCOPE = re.compile(r"(template <.*>\s*)?(inline )?(namespace|class|struct|union|enum)\b[^;()]*\{$")
+COMMENT_OR_TEXT = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'|//.*')
+
+
+class Run:
+    """Declarations of one scope, and the comment that stands for them."""
+
+    def __init__(self, is_enumeration=False):
+        self.is_enumeration = is_enumeration
+        self.comment = []
+        self.has_own = False  # the next declaration stands directly under the comment
+
+
+def is_continuation(text):
+    return text[0] in "{=:)" or text.startswith(("requires", "static_assert"))
+
+
+def inherited(run, text):
+    for pattern, words in PROTOCOL:
+        if not run.has_own and re.match(r"(\[\[nodiscard\]\] )?" + pattern, text):
+            return words
+    return "" if run.has_own else " ".join(line for line in run.comment if line and not line.startswith("    "))
+
+
+def filtered(lines):
+    scopes = [Run()]
+    depth = 0  # of brackets inside the declaration
+    is_open = False
+    for line in lines:
+        text = line.strip()
+        run = scopes[-1]
+        if not is_open and text.startswith("///"):
+            if not run.has_own:
+                run.comment = []
+            run.comment.append(text[4:])
+            run.has_own = True
+        elif not is_open and (not text or text.startswith(("//", "#")) or re.fullmatch(r"\w+:", text)):
+            run.comment = []
+            run.has_own = False
+        elif not is_open and text.startswith("}") and len(scopes) > 1:
+            scopes.pop()
+        elif not run.is_enumeration:
+            code = COMMENT_OR_TEXT.sub("", text).rstrip()
+            if not is_open and not is_continuation(text):
+                words = inherited(run, text) if "///<" not in text else ""
+                if words:
+                    line = f"/** {words} */ {line}"
+                run.has_own = False
+            depth += sum(code.count(c) for c in "({") - sum(code.count(c) for c in ")}")
+            if depth == 1 and SCOPE.match(code):
+                depth = 0
+                is_open = False
+                scopes.append(Run(is_enumeration=code.startswith("enum ")))
+            else:
+                is_open = depth > 0 or not code.endswith((";", "}"))
+        yield line
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as header:
+        for line in filtered(header.read().split("\n")):
+            print(line)
+
+
+if __name__ == "__main__":
+    main()

@@ -9,7 +9,7 @@ struct Endless {
   static constexpr std::string_view name = "endless";
   struct State {};
   constexpr auto begin(Graph&, Artifacts<Endless>&, Context&) const -> State { return {}; }
-  static constexpr auto wants(const Node&, const Operator&) -> bool { return true; }
+  static constexpr auto wants(const Operator&) -> bool { return true; }
   constexpr auto visit(State&, Sweep&) const -> Status { return {}; }
 #ifdef FXPASS_CONTROL
   constexpr auto finish(State&, Graph&, Context&) const -> Status { return {}; }

@@ -60,8 +60,8 @@ struct ForwardBase {
   };
   template <class P>
   constexpr auto begin(Graph&, Artifacts<P>&, Context& context) const -> State { return {&context}; }
-  static constexpr auto wants(const Node& node, const Operator& op) -> bool {
-    return node.kind == NodeKind::call_function && op.row == ops::find_overload(Target.view());
+  static constexpr auto wants(const Operator& op) -> bool {
+    return op.kind == NodeKind::call_function && op.row == ops::find_overload(Target.view());
   }
   constexpr auto finish(State& state, Graph&, Context& context) const -> Status {
     context.count("visits", state.visits);
@@ -245,7 +245,7 @@ struct Number : ForwardBase<"number", "aten.relu.default"> {
   constexpr auto begin(Graph&, Artifacts<Number>& artifacts, Context&) const -> State {
     return {&artifacts.get<Numbered>()};
   }
-  static constexpr auto wants(const Node&, const Operator&) -> bool { return true; }
+  static constexpr auto wants(const Operator&) -> bool { return true; }
   constexpr auto visit(State& state, Sweep&) const -> Status {
     ++*state.count;
     return {};

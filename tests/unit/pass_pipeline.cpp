@@ -58,7 +58,7 @@ struct Sin {
   using keeps = everything;
   struct State {};
   constexpr auto begin(Graph&, Artifacts<Sin>&, Context&) const -> State { return {}; }
-  static constexpr auto wants(const Node& node, const Operator&) -> bool { return node.kind == NodeKind::output; }
+  static constexpr auto wants(const Operator& op) -> bool { return op.kind == NodeKind::output; }
   constexpr auto visit(State&, Sweep& sweep) const -> Status {
     sweep.editor().insert_before(sweep.id(), "torch.ops.aten.sin.default", {NodeId{0}}, {});
     return {};

@@ -21,13 +21,15 @@
 ///       static constexpr std::string_view name = "count_dropout";
 ///       struct State { Context* context; };
 ///       constexpr auto begin(Graph&, Artifacts<CountDropout>&, Context& context) const -> State { return {&context}; }
-///       static constexpr auto wants(const Node&, const Operator& op) -> bool { return is_dropout(op); }
+///       static constexpr auto wants(const Operator& op) -> bool { return is_dropout(op); }
 ///       constexpr auto visit(State& state, Sweep&) const -> Status { state.context->count("dropouts"); return {}; }
 ///       constexpr auto finish(State&, Graph&, Context&) const -> Status { return {}; }
 ///     };
 ///
-/// `begin` makes the state of one run, `wants` decides by the record of a node whether `visit` is called for it: it is
-/// called for each node and has to be cheap, `visit` may be dear. `finish` is called when all edits are committed.
+/// `begin` makes the state of one run. `wants` says for which nodes `visit` is called, by what they call; of a node that
+/// calls nothing the operator says the kind, and no more: `op.kind == NodeKind::output`. It is asked once for each
+/// operator of the graph, not for each node, so that a node that nobody wants costs one look at a table. What tells nodes
+/// of one operator apart is for `visit` to look at. `finish` is called when all edits are committed.
 ///
 /// A pass must not be able to tell whether it shares the traversal with others. So these are the laws:
 ///   * `begin` reads inputs, options and needed artifacts' addresses; the nodes are looked at in `visit`.
@@ -111,9 +113,9 @@ template <class P>
 concept ForwardPass =
     requires { typename detail::sweep_state<P>; } &&
     requires(const P& pass, detail::sweep_state<P>& state, Sweep& sweep, Graph& graph, Context& context,
-             const Node& node, const Operator& op) {
+             const Operator& op) {
       { P::name } -> std::convertible_to<std::string_view>;
-      { P::wants(node, op) } -> std::same_as<bool>;
+      { P::wants(op) } -> std::same_as<bool>;
       { pass.visit(state, sweep) } -> std::same_as<Status>;
       { pass.finish(state, graph, context) } -> std::same_as<Status>;
     };
@@ -127,6 +129,46 @@ struct SweepOutcome {
   std::size_t failed = no_pass;
   Diagnostics errors;
   std::optional<Renumbering> moved;  ///< where nodes went, if the graph was edited
+};
+
+/// A set of the passes of one traversal, by their bits.
+using PassSet = std::uint64_t;
+inline constexpr std::size_t max_passes_in_sweep = 64;
+
+/// Which passes want which nodes: `wants` of all passes, asked once for each operator.
+template <class... P>
+class WantTable {
+ public:
+  constexpr explicit WantTable(const Graph& graph) {
+    for (std::size_t kind = 0; kind < by_kind_.size(); ++kind) {
+      Operator none;
+      none.kind = static_cast<NodeKind>(kind);
+      none.takes_device = none.kind != NodeKind::placeholder && none.kind != NodeKind::get_attr &&
+                          none.kind != NodeKind::output;
+      by_kind_[kind] = set_of(none);
+    }
+    by_operator_.reserve(static_cast<std::uint32_t>(graph.operators().size()));
+    grow(graph);
+  }
+  /// Takes in the operators that edits have added.
+  constexpr void grow(const Graph& graph) {
+    while (by_operator_.size() < graph.operators().size())
+      by_operator_.push_back(set_of(graph.operators()[by_operator_.size()]));
+  }
+  [[nodiscard]] constexpr auto operator[](const Node& node) const -> PassSet {
+    return node.op == OpId{} ? by_kind_[static_cast<std::size_t>(node.kind)] : by_operator_[node.op.index];
+  }
+
+ private:
+  [[nodiscard]] static constexpr auto set_of(const Operator& op) -> PassSet {
+    PassSet set = 0;
+    PassSet bit = 1;
+    ((set |= P::wants(op) ? bit : 0, bit <<= 1U), ...);
+    return set;
+  }
+
+  Pool<PassSet> by_operator_;
+  std::array<PassSet, 6> by_kind_{};  ///< of nodes without an operator
 };
 
 template <std::size_t I, class State>
@@ -147,6 +189,7 @@ struct SweepStates<std::index_sequence<I...>, P...> : SweepState<I, sweep_state<
 template <class... P>
 class SweepRunner {
   static constexpr std::size_t count = sizeof...(P);
+  static_assert(count <= max_passes_in_sweep);
   using Indices = std::index_sequence_for<P...>;
 
  public:
@@ -157,7 +200,7 @@ class SweepRunner {
   }
 
  private:
-  constexpr explicit SweepRunner(Graph& graph) : sweep_(graph) {}
+  constexpr explicit SweepRunner(Graph& graph) : sweep_(graph), wants_(graph) {}
 
   template <std::size_t... I>
   constexpr auto sweep(std::index_sequence<I...>, std::array<Context, count>& contexts, artifacts_for<P>&... artifacts,
@@ -166,53 +209,46 @@ class SweepRunner {
     SweepStates<Indices, P...> states{{passes.begin(graph, artifacts, contexts[I])}...};
     const std::uint32_t old_count = graph.node_count();
     const Node* nodes = graph.nodes().data();
-    const Operator* operators = graph.operators().data();
     for (std::uint32_t i = 0; i < old_count; ++i) {
-      const Node& node = nodes[i];
-      const Operator& op = operators[node.op.index];
-      if (!(P::wants(node, op) || ...) && !(has_replaced_ && uses_replaced(NodeId{i}))) continue;
+      wanted_ = wants_[nodes[i]] & running_;
+      if (wanted_ == 0 && !(has_replaced_ && uses_replaced(NodeId{i}))) continue;
       place_ = NodeId{i};
       here_.clear();
       (turn<I>(passes, static_cast<SweepState<I, sweep_state<P>>&>(states).value), ...);
       if (running_ == 0) break;
-      // A visit may have made the tables grow.
-      nodes = graph.nodes().data();
-      operators = graph.operators().data();
+      nodes = graph.nodes().data();  // a visit may have made the table grow
     }
-    if (sweep_.editor_ && running_ > 0) outcome_.moved = sweep_.editor_->commit();
+    if (sweep_.editor_ && running_ != 0) outcome_.moved = sweep_.editor_->commit();
     (finish<I>(passes, static_cast<SweepState<I, sweep_state<P>>&>(states).value, contexts[I]), ...);
     return std::move(outcome_);
   }
 
+  template <std::size_t I>
+  static constexpr PassSet bit = PassSet{1} << I;
+
   template <std::size_t I, class Pass, class State>
   constexpr void turn(const Pass& pass, State& state) {
-    if (I >= running_ || !(has_replaced_ || wants_a_node_here<Pass>())) return;
     if (here_.empty()) {
-      take<I>(pass, state, place_, here_);
+      if ((wanted_ & bit<I>) == 0 && !has_replaced_) return;
+      if ((running_ & bit<I>) != 0) take<I>(pass, state, place_, wanted_, here_);
       return;
     }
+    if ((running_ & bit<I>) == 0) return;
     behind_.clear();
     for (std::uint32_t k = 0; k < here_.size(); ++k) {
-      if (!take<I>(pass, state, here_[k], behind_)) return;
-      if (behind_.empty() || behind_.back() != here_[k]) behind_.push_back(here_[k]);
+      const NodeId id = here_[k];
+      if (!take<I>(pass, state, id, wants_[sweep_.graph_->node(id)], behind_)) return;
+      if (behind_.empty() || behind_.back() != id) behind_.push_back(id);
     }
     std::swap(here_, behind_);
   }
-  template <class Pass>
-  [[nodiscard]] constexpr auto wants_a_node_here() const -> bool {
-    const Graph& graph = *sweep_.graph_;
-    if (here_.empty()) return Pass::wants(graph.node(place_), graph.op(place_));
-    for (const NodeId id : here_)
-      if (Pass::wants(graph.node(id), graph.op(id))) return true;
-    return false;
-  }
-  /// Pass `I` at one node. Appends to `behind` what it inserted, and then the node, if it inserted anything. False if it
-  /// failed.
+  /// Pass `I` at one node, which the passes in `wanted` want. Appends to `behind` what it inserted, and then the node, if
+  /// it inserted anything. False if it failed.
   template <std::size_t I, class Pass, class State>
-  constexpr auto take(const Pass& pass, State& state, NodeId id, Pool<NodeId>& behind) -> bool {
+  constexpr auto take(const Pass& pass, State& state, NodeId id, PassSet wanted, Pool<NodeId>& behind) -> bool {
     Graph& graph = *sweep_.graph_;
     if (sweep_.editor_ && sweep_.editor_->is_erased(id)) return true;
-    if (Pass::wants(graph.node(id), graph.op(id))) {
+    if ((wanted & bit<I>) != 0) {
       const std::uint32_t before = graph.node_count();
       if (!visit<I>(pass, state, id)) return false;
       const std::uint32_t after = graph.node_count();
@@ -233,18 +269,23 @@ class SweepRunner {
       fail(I, std::move(status.error()));
       return false;
     }
-    sweep_.take_replacements();
-    has_replaced_ = has_replaced_ || !replaced_[I].empty();
+    // The node may call another operator now, and one that is new to the graph.
+    wants_.grow(*sweep_.graph_);
+    wanted_ = wants_[sweep_.graph_->node(place_)];
+    if (sweep_.editor_) {
+      sweep_.take_replacements();
+      has_replaced_ = has_replaced_ || !replaced_[I].empty();
+    }
     return true;
   }
   template <std::size_t I, class Pass, class State>
   constexpr void finish(const Pass& pass, State& state, Context& context) {
-    if (I >= running_) return;
+    if ((running_ & bit<I>) == 0) return;
     Status status = pass.finish(state, *sweep_.graph_, context);
     if (!status) fail(I, std::move(status.error()));
   }
   constexpr void fail(std::size_t pass, Diagnostics errors) {
-    running_ = pass;
+    running_ &= (PassSet{1} << pass) - 1;
     outcome_.failed = pass;
     outcome_.errors = std::move(errors);
   }
@@ -269,12 +310,14 @@ class SweepRunner {
   }
 
   Sweep sweep_;
+  WantTable<P...> wants_;
   std::array<Replacements, count> replaced_;  ///< by pass: it does not see its own before the next traversal
   bool has_replaced_ = false;                 ///< any of them
   NodeId place_;         ///< the node of the graph as it was
   Pool<NodeId> here_;    ///< the nodes at this place, as the pass whose turn it is sees them; empty: that one alone
   Pool<NodeId> behind_;  ///< as the next one will
-  std::size_t running_ = count;  ///< the passes before this one have not failed
+  PassSet wanted_ = 0;           ///< who wants the node at `place_`
+  PassSet running_ = static_cast<PassSet>(-1);  ///< who has not failed, and stands before all who have
   SweepOutcome outcome_;
 };
 

@@ -131,10 +131,10 @@ template <class P>
     return not_a_pass<P, run_must_be_const>();
   } else if constexpr (!requires { typename sweep_state<P>; }) {
     return not_a_pass<P, has_no_run_for_a_graph_and_a_context_nor_begin>();
-  } else if constexpr (!requires(const Node& node, const Operator& op) {
-                         { P::wants(node, op) } -> std::same_as<bool>;
+  } else if constexpr (!requires(const Operator& op) {
+                         { P::wants(op) } -> std::same_as<bool>;
                        }) {
-    return not_a_pass<P, wants_must_take_a_node_and_an_operator_and_return_bool>();
+    return not_a_pass<P, wants_must_take_an_operator_and_return_bool>();
   } else if constexpr (!requires(const P& pass, sweep_state<P>& state, Sweep& sweep) {
                          { pass.visit(state, sweep) } -> std::same_as<Status>;
                        }) {

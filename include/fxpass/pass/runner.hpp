@@ -109,7 +109,9 @@ struct RunPlan {
     Groups result;
     bool joins = false;  // whether a forward pass could join those before
     for (std::size_t i = 0; i < pass_count; ++i) {
-      if (!joins || !forward[i] || overwrites_since(result.first[result.count - 1], i)) result.first[result.count++] = i;
+      if (!joins || !forward[i] || i - result.first[result.count - 1] == max_passes_in_sweep ||
+          overwrites_since(result.first[result.count - 1], i))
+        result.first[result.count++] = i;
       joins = forward[i];
       for (const FactInfo& fact : fact_infos<Universe>) joins = joins && !is_rechecked(i, fact);
     }

@@ -51,7 +51,7 @@ struct must_be_copyable;
 struct run_must_return_an_expected_graph_or_a_status;
 struct run_must_be_const;
 struct has_no_run_for_a_graph_and_a_context_nor_begin;
-struct wants_must_take_a_node_and_an_operator_and_return_bool;
+struct wants_must_take_an_operator_and_return_bool;
 struct visit_must_take_the_state_and_a_sweep_and_return_a_status;
 struct finish_must_take_the_state_a_graph_and_a_context_and_return_a_status;
 template <class... What>

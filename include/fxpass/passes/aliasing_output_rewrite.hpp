@@ -34,7 +34,7 @@ struct AliasingOutputRewritePass {
     AliasAnalysis& analysis = artifacts.template get<AliasesAnalysed>();
     return {&analysis, AliasAnalyser(analysis, kernels)};
   }
-  [[nodiscard]] static constexpr auto wants(const Node&, const Operator&) -> bool { return true; }
+  [[nodiscard]] static constexpr auto wants(const Operator&) -> bool { return true; }
   constexpr auto visit(State& state, Sweep& sweep) const -> Status {
     Graph& graph = sweep.graph();
     const NodeId id = sweep.id();

@@ -37,8 +37,8 @@ struct CollectiveReplicaGroupsPass {
   };
 
   constexpr auto begin(Graph&, Artifacts<CollectiveReplicaGroupsPass>&, Context&) const -> State { return {}; }
-  [[nodiscard]] static constexpr auto wants(const Node& node, const Operator& op) -> bool {
-    return node.kind == NodeKind::call_function && op.names_group;
+  [[nodiscard]] static constexpr auto wants(const Operator& op) -> bool {
+    return op.kind == NodeKind::call_function && op.names_group;
   }
   constexpr auto visit(State& state, Sweep& sweep) const -> Status {
     Graph& graph = sweep.graph();

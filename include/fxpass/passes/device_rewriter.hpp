@@ -35,10 +35,7 @@ struct DeviceRewriterPass {
   constexpr auto begin(Graph&, Artifacts<DeviceRewriterPass>&, Context& context) const -> State {
     return {&context, 0, {}, {}};
   }
-  [[nodiscard]] static constexpr auto wants(const Node& node, const Operator& op) -> bool {
-    return op.takes_device && node.arguments.count != 0 && node.kind != NodeKind::output &&
-           node.kind != NodeKind::placeholder;
-  }
+  [[nodiscard]] static constexpr auto wants(const Operator& op) -> bool { return op.takes_device; }
   constexpr auto visit(State& state, Sweep& sweep) const -> Status {
     Graph& graph = sweep.graph();
     const NodeId id = sweep.id();

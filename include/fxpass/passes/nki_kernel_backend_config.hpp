@@ -30,8 +30,8 @@ struct NkiKernelWriteBackendConfigPass {
   };
 
   constexpr auto begin(Graph&, Artifacts<NkiKernelWriteBackendConfigPass>&, Context&) const -> State { return {}; }
-  [[nodiscard]] static constexpr auto wants(const Node& node, const Operator& op) -> bool {
-    return node.kind == NodeKind::call_function && op.row >= ops::aten_rows && op.row != ops::no_row;
+  [[nodiscard]] static constexpr auto wants(const Operator& op) -> bool {
+    return op.kind == NodeKind::call_function && op.row >= ops::aten_rows && op.row != ops::no_row;
   }
   constexpr auto visit(State& state, Sweep& sweep) const -> Status {
     Graph& graph = sweep.graph();

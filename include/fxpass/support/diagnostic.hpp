@@ -3,6 +3,8 @@
 
 #include <fxpass/support/text.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -137,33 +139,51 @@ class Diagnostics {
   constexpr Diagnostics() = default;
   /// One finding, as the error of an `Expected` or to be added to.
   constexpr Diagnostics(Diagnostic d) { add(std::move(d)); }  // NOLINT(google-explicit-constructor)
+  constexpr Diagnostics(const Diagnostics& other) {
+    if (other.list_ != nullptr) list_ = new std::vector<Diagnostic>(*other.list_);
+  }
+  constexpr Diagnostics(Diagnostics&& other) noexcept : list_(std::exchange(other.list_, nullptr)) {}
+  constexpr auto operator=(const Diagnostics& other) -> Diagnostics& { return *this = Diagnostics(other); }
+  constexpr auto operator=(Diagnostics&& other) noexcept -> Diagnostics& {
+    std::swap(list_, other.list_);
+    return *this;
+  }
+  constexpr ~Diagnostics() {
+    if (list_ != nullptr) delete list_;
+  }
 
   /// Appends one finding, or all those of another list in their order. Amortised O(1) each.
-  constexpr void add(Diagnostic d) { list_.push_back(std::move(d)); }
+  constexpr void add(Diagnostic d) {
+    if (list_ == nullptr) list_ = new std::vector<Diagnostic>();
+    list_->push_back(std::move(d));
+  }
   constexpr void add(Diagnostics more) {
-    for (Diagnostic& d : more.list_) list_.push_back(std::move(d));
+    for (Diagnostic& d : more) add(std::move(d));
   }
 
   /// The findings, in the order in which they were made.
-  [[nodiscard]] constexpr auto begin() const { return list_.begin(); }
-  [[nodiscard]] constexpr auto end() const { return list_.end(); }
-  [[nodiscard]] constexpr auto begin() { return list_.begin(); }
-  [[nodiscard]] constexpr auto end() { return list_.end(); }
+  [[nodiscard]] constexpr auto begin() const -> const Diagnostic* { return empty() ? nullptr : list_->data(); }
+  [[nodiscard]] constexpr auto end() const -> const Diagnostic* { return begin() + size(); }
+  [[nodiscard]] constexpr auto begin() -> Diagnostic* { return empty() ? nullptr : list_->data(); }
+  [[nodiscard]] constexpr auto end() -> Diagnostic* { return begin() + size(); }
   /// How many there are, and whether there is none.
-  [[nodiscard]] constexpr auto size() const -> std::size_t { return list_.size(); }
-  [[nodiscard]] constexpr auto empty() const -> bool { return list_.empty(); }
+  [[nodiscard]] constexpr auto size() const -> std::size_t { return empty() ? 0 : list_->size(); }
+  [[nodiscard]] constexpr auto empty() const -> bool { return list_ == nullptr; }
   /// The first finding. Needs one.
-  [[nodiscard]] constexpr auto front() const -> const Diagnostic& { return list_.front(); }
+  [[nodiscard]] constexpr auto front() const -> const Diagnostic& { return list_->front(); }
   /// Whether one of them is an error, not a warning. O(size).
   [[nodiscard]] constexpr auto has_error() const -> bool {
-    for (const Diagnostic& d : list_)
+    for (const Diagnostic& d : *this)
       if (d.severity == Severity::error) return true;
     return false;
   }
-  friend constexpr auto operator==(const Diagnostics&, const Diagnostics&) -> bool = default;
+  friend constexpr auto operator==(const Diagnostics& a, const Diagnostics& b) -> bool {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
 
  private:
-  std::vector<Diagnostic> list_;
+  // Null if there are none: they are what a `Status` is made of, one of which is returned for each node by each pass.
+  std::vector<Diagnostic>* list_ = nullptr;
 };
 
 /// One finding a line, each with a line break behind it.

@@ -36,6 +36,7 @@ class Watcher {
 
   void before(std::string_view pass, const fxpass::Graph& graph) {
     if (dumper_) dumper_->before(pass, graph);
+    if (verifier_) verifier_->before(pass, graph);
     if (timer_) timer_->before(pass, graph);
   }
   auto after(const fxpass::PassReport& report, const fxpass::Graph& graph) -> fxpass::Status {

@@ -67,7 +67,7 @@ struct Statistic;
 class Context;
 class Sweep;
 struct PassReport;
-struct VerifyEach;
+class VerifyEach;
 template <class... P>
 class Pipeline;
 using FXPassManager = Pipeline<>;

@@ -138,6 +138,17 @@ struct Generic {
   }
 };
 static_assert(FXPass<Plain> && FXPass<Full> && FXPass<InPlace> && FXPass<OnlyLooks> && FXPass<Generic>);
+// What a pass cannot change it keeps, unless it says otherwise. `auto&` may be meant to edit.
+struct Forgets : OnlyLooks {
+  using keeps = everything_but<Counted>;
+};
+static_assert(contract_of<OnlyLooks>.keeping == Keeping::everything_but &&
+              contract_of<OnlyLooks>.listed.empty());
+static_assert(contract_of<NamedPass<"again", OnlyLooks>>.keeps(fact_info<Counted>));
+static_assert(!contract_of<Forgets>.keeps(fact_info<Counted>) &&
+              contract_of<Forgets>.keeps(fact_info<HasInput>));
+static_assert(contract_of<InPlace>.keeping == Keeping::undeclared &&
+              contract_of<Generic>.keeping == Keeping::undeclared);
 static_assert(!ForwardPass<Plain> && !ForwardPass<InPlace>);
 static_assert(FXPass<NamedPass<"again", Full>> && NamedPass<"again", Full>::name == "again" &&
               std::same_as<needs_of<NamedPass<"again", Full>>, needs_of<Full>>);

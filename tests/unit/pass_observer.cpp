@@ -124,31 +124,6 @@ constexpr auto a_failure_shows_the_graph_before() -> bool {
 }
 FXPASS_TEST_TWICE(a_failure_shows_the_graph_before)
 
-constexpr auto verify_each_finds_a_false_claim() -> bool {
-  Context context;
-  const auto passes = pipeline(Append<"sigmoid">{}, Claim{}, Append<"relu">{});
-  const auto done = passes.run_passes(Module<>(one_input()), context, VerifyEach());
-  return !done && done.error().size() == 1 && done.error().front().code == DiagnosticCode::fact_violated &&
-         done.error().front().node == "sigmoid" &&
-         done.error().front().message == "behind pass 'claim': the graph is not 'no_sigmoid': is a sigmoid";
-}
-FXPASS_TEST_TWICE(verify_each_finds_a_false_claim)
-
-struct Breaker {
-  static constexpr std::string_view name = "breaker";
-  constexpr auto run(Graph& graph, Context&) const -> Status {
-    graph.mutable_node(graph.output_node()).kind = NodeKind::call_function;
-    return {};
-  }
-};
-constexpr auto verify_each_finds_a_broken_graph() -> bool {
-  Context context;
-  const auto done = pipeline(Breaker{}).run_passes(Module<>(one_input()), context, VerifyEach());
-  return !done && done.error().front().code == DiagnosticCode::invalid_graph &&
-         done.error().front().message.view().starts_with("behind pass 'breaker': ");
-}
-FXPASS_TEST_TWICE(verify_each_finds_a_broken_graph)
-
 TEST_CASE("the timer writes a line for each pass") {
   Text log;
   PassTimer timer(log);

@@ -128,6 +128,54 @@ constexpr auto what_a_pass_makes_names_the_nodes_that_it_leaves() -> bool {
   return done && done->artifact<ReluFound>().node == NodeId{3};
 }
 FXPASS_TEST_TWICE(what_a_pass_makes_names_the_nodes_that_it_leaves)
+// Passes that only look -------------------------------------------------------------------------------------
+struct Census {
+  static constexpr std::string_view name = "census";
+  static constexpr auto run(const Graph& graph, Context& context) -> Status {
+    context.count("nodes", graph.node_count());
+    return {};
+  }
+};
+/// An analysis, and one who reads it: no word of what they keep.
+struct LookForRelu {
+  static constexpr std::string_view name = "look_for_relu";
+  using establishes = facts<ReluFound>;
+  constexpr auto run(const Graph& graph, Artifacts<LookForRelu>& artifacts, Context&) const -> Status {
+    for (std::uint32_t i = 0; i < graph.node_count(); ++i)
+      if (graph.target(NodeId{i}) == "torch.ops.aten.relu.default")
+        artifacts.get<ReluFound>().node = NodeId{i};
+    return {};
+  }
+};
+struct LookAtRelu {
+  static constexpr std::string_view name = "look_at_relu";
+  using needs = facts<ReluFound>;
+  constexpr auto run(const Graph& graph, Artifacts<LookAtRelu>& artifacts, Context&) const -> Status {
+    if (graph.target(artifacts.get<ReluFound>().node) == "torch.ops.aten.relu.default") return {};
+    return error_at(graph, artifacts.get<ReluFound>().node, DiagnosticCode::unsupported, "is no relu");
+  }
+};
+/// Writes down what each pass counted, and which passes changed nothing.
+struct CountsSeen {
+  Text text;
+  constexpr void after(const PassReport& report, const Graph&) {
+    append_all(text, report.claims_unchanged ? "=" : "!");
+    for (const Statistic& s : report.statistics) append_all(text, s.value);
+  }
+};
+constexpr auto looking_passes_keep_everything() -> bool {
+  const auto passes = pipeline(LookForRelu{}, Census{}, Neg{}, LookAtRelu{}, Sin{}, named<"later">(Census{}),
+                               named<"again">(LookAtRelu{}));
+  const auto done = passes(Module<>(sample()));
+  static_assert(std::same_as<decltype(done), const Expected<Module<ReluFound>>>);
+  Context context;
+  CountsSeen seen;
+  const auto observed = passes.run_passes(Module<>(sample()), context, seen);
+  return done && observed && done->graph() == observed->graph() &&
+         done->artifact<ReluFound>().node == NodeId{2} && calls(done->graph()) == "neg relu sin" &&
+         seen.text == "==3!=!=5=";
+}
+FXPASS_TEST_TWICE(looking_passes_keep_everything)
 
 constexpr auto a_module_carries_its_artifacts_from_run_to_run() -> bool {
   const auto found = pipeline(FindRelu{})(Module<>(sample()));

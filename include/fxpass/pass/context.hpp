@@ -47,10 +47,16 @@ class Context {
   constexpr void renumbered(Renumbering moved) { moves_.push_back(std::move(moved)); }
   [[nodiscard]] constexpr auto moves() const -> std::span<const Renumbering> { return moves_; }
 
+  /// A pass that has found nothing to change says so here: observers need not look for a difference.
+  /// `VerifyEach` proves it. Of a pass that only looks it is known without a word.
+  constexpr void claim_unchanged() { claims_unchanged_ = true; }
+  [[nodiscard]] constexpr auto claims_unchanged() const -> bool { return claims_unchanged_; }
+
  private:
   Diagnostics warnings_;
   std::vector<Statistic> statistics_;
   std::vector<Renumbering> moves_;
+  bool claims_unchanged_ = false;
 };
 
 }  // namespace fxpass

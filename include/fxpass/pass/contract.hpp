@@ -4,11 +4,13 @@
 #include <fxpass/pass/fact.hpp>
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 /// @file
 /// Contracts: what a pass asks of a module and makes of it, as members of the pass, all optional.
@@ -16,12 +18,19 @@
 ///     using needs = facts<AliasesAnalysed>;               // must be true before
 ///     using forbids = facts<OutOfPlace>;                  // must not be true before
 ///     using establishes = facts<OutOfPlace>;              // is true behind
-///     using keeps = everything_but<AliasesAnalysed>;      // what else stays true: this, everything, nothing, facts<...>
+///     using keeps = everything_but<AliasesAnalysed>;      // what else stays true: or
+///                                                         // everything, nothing, facts<...>
 ///
-/// A pass that says nothing of `keeps` keeps nothing on trust: facts with a checker are checked again behind it, the
-/// others are lost. A list in Boost.Hana's spelling, `decltype(hana::tuple_t<A, B>)`, stands for `facts<A, B>`.
+/// A pass that says nothing of `keeps` keeps nothing on trust: facts with a checker are checked again behind
+/// it, the others are lost. One that gets the graph as `const Graph&` cannot change it, and keeps everything
+/// without a word. A list in Boost.Hana's spelling, `decltype(hana::tuple_t<A, B>)`, stands for
+/// `facts<A, B>`.
 
 namespace fxpass {
+
+class Context;
+template <class P>
+class Artifacts;
 
 struct everything {};
 struct nothing {};
@@ -29,6 +38,34 @@ template <class... F>
 struct everything_but {};
 
 namespace detail {
+
+template <class P>
+struct ProtocolOf {
+  using type = P;
+};
+/// The pass whose artifacts `P` asks for: `P` itself, or the pass that it wraps.
+template <class P>
+  requires requires { typename P::wrapped_pass; }
+struct ProtocolOf<P> : ProtocolOf<typename P::wrapped_pass> {};
+template <class P>
+using artifacts_for = Artifacts<typename ProtocolOf<P>::type>;
+
+/// A pass that looks at a graph and cannot change it. The rvalue tells `const Graph&` from `auto&`, which
+/// takes a constant graph too, and may be meant to edit.
+template <class P>
+concept LooksAtGraph = requires(const P& pass, const Graph& graph, Context& context) {
+  { pass.run(graph, context) } -> std::same_as<Status>;
+  { pass.run(std::declval<Graph>(), context) } -> std::same_as<Status>;
+};
+/// The same, with artifacts.
+template <class P>
+concept LooksAtArtifacts =
+    requires(const P& pass, const Graph& graph, artifacts_for<P>& artifacts, Context& context) {
+      { pass.run(graph, artifacts, context) } -> std::same_as<Status>;
+      { pass.run(std::declval<Graph>(), artifacts, context) } -> std::same_as<Status>;
+    };
+template <class P>
+concept LookingPass = LooksAtGraph<P> || LooksAtArtifacts<P>;
 
 /// What a pass that declares no `keeps` gets.
 struct undeclared {};
@@ -105,6 +142,11 @@ template <class P>
   requires requires { typename P::keeps; }
 struct KeepsOf<P> {
   using type = typename AsKeeps<typename P::keeps>::type;
+};
+template <class P>
+  requires(!requires { typename P::keeps; } && LookingPass<P>)
+struct KeepsOf<P> {
+  using type = everything;
 };
 
 }  // namespace detail

@@ -88,16 +88,6 @@ class Sweep {
 
 namespace detail {
 
-template <class P>
-struct ProtocolOf {
-  using type = P;
-};
-/// The pass whose artifacts `P` asks for: `P` itself, or the pass that it wraps.
-template <class P>
-  requires requires { typename P::wrapped_pass; }
-struct ProtocolOf<P> : ProtocolOf<typename P::wrapped_pass> {};
-template <class P>
-using artifacts_for = Artifacts<typename ProtocolOf<P>::type>;
 /// The facts whose artifacts `P` may fill in: what it establishes, and what a wrapper of it does not promise.
 template <class P>
 using filled_in_by = establishes_of<typename ProtocolOf<P>::type>;

@@ -30,6 +30,8 @@ struct PassReport {
   std::span<const Statistic> statistics;
   std::span<const FactInfo> facts;  ///< what is true of the graph now
   bool skipped = false;  ///< an optional pass that is switched off: the graph is as it was
+  const Contract* contract = nullptr;
+  bool claims_unchanged = false;  ///< the pass says that the graph is what it was before
 };
 
 namespace detail {

@@ -19,9 +19,11 @@
 ///       constexpr auto run(Graph graph, Context& context) const -> Expected<Graph>;
 ///     };
 ///
-/// Instead of that `run`, one that edits in place, `run(Graph&, Context&) const -> Status`; one that reads or makes
-/// artifacts, `run(Graph&, Artifacts<MyPass>&, Context&) const -> Status`; or the members of a forward pass
-/// (forward.hpp), which the pipeline runs in one traversal together with its neighbours.
+/// Instead of that `run`, one that edits in place, `run(Graph&, Context&) const -> Status`; one that reads or
+/// makes artifacts, `run(Graph&, Artifacts<MyPass>&, Context&) const -> Status`; or the members of a forward
+/// pass (forward.hpp), which the pipeline runs in one traversal together with its neighbours. With
+/// `const Graph&` in place of `Graph&` a pass only looks: it counts, warns, refuses, fills in artifacts, and
+/// keeps every fact by its very type.
 
 namespace fxpass {
 
@@ -46,7 +48,7 @@ concept ArtifactPass = requires(const P& pass, Graph& graph, artifacts_for<P>& a
 
 }  // namespace detail
 
-/// A pass, in any of the four forms.
+/// A pass, in any of these forms.
 ///
 /// Laws: of a graph of which `needs` are true and `forbids` are not, it makes one of which `establishes` are true, and
 /// those it `keeps` if they were; or it fails with a diagnostic. The same graph and options give the same result.
@@ -87,7 +89,9 @@ template <class P>
 /// Runs a pass on `graph`, in whichever form without artifacts it is. If it fails, nothing is said of the graph.
 template <class P>
 [[nodiscard]] constexpr auto run_on_graph(const P& pass, Graph& graph, Context& context) -> Status {
-  if constexpr (EditingPass<P>) {
+  if constexpr (LooksAtGraph<P>) {
+    return pass.run(std::as_const(graph), context);
+  } else if constexpr (EditingPass<P>) {
     return pass.run(graph, context);
   } else {
     Expected<Graph> made = pass.run(std::move(graph), context);

@@ -190,7 +190,9 @@ class PipelineRunner {
     Status status = run_group<I>(std::index_sequence<0>());
     if (status)
       status = notify_after({name, I, context_of_last_.statistics(), Plan::list(Plan::facts_before[I + 1]),
-                             is_skipped(member<I>(*passes_))},
+                             is_skipped(member<I>(*passes_)), &contract_of<PassAt<I>>,
+                             LookingPass<PassAt<I>> || is_skipped(member<I>(*passes_)) ||
+                                 context_of_last_.claims_unchanged()},
                             observers...);
     if (!status) (notify_failed(observers, name, status.error(), before), ...);
     return status;
@@ -261,7 +263,10 @@ class PipelineRunner {
     const Pass& pass = member<I>(*passes_);
     Context context;
     Status status;
-    if constexpr (ArtifactPass<Pass>) {
+    if constexpr (LooksAtArtifacts<Pass>) {
+      artifacts_for<Pass> artifacts(slots_);
+      status = pass.run(std::as_const(graph_), artifacts, context);
+    } else if constexpr (ArtifactPass<Pass>) {
       artifacts_for<Pass> artifacts(slots_);
       status = pass.run(graph_, artifacts, context);
     } else {

@@ -356,6 +356,8 @@ class Graph {
       if (outputs_[i].kind != b.outputs_[i].kind || outputs_[i].input != b.outputs_[i].input ||
           !same(outputs_[i].target, b, b.outputs_[i].target))
         return false;
+    for (std::uint32_t i = 0; i < nodes_.size(); ++i)
+      if (!same(NodeId{i}, b)) return false;
     return true;
   }
 

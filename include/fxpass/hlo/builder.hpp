@@ -26,8 +26,10 @@ namespace fxpass::hlo {
 /// Which ranks meet in a collective; without groups all replicas meet.
 class ReplicaGroups {
  public:
+  /// One group: all ranks.
   constexpr ReplicaGroups() = default;
 
+  /// Adds a group. Its ranks keep their order: in it shards are cut and joined.
   constexpr void add(std::span<const std::int64_t> ranks) {
     numbers_.push_back(static_cast<std::int64_t>(ranks.size()));
     numbers_.append(ranks);
@@ -43,24 +45,26 @@ class ReplicaGroups {
   Pool<std::int64_t> numbers_;
 };
 
+/// How the ranks of a collective's groups are named.
 struct Channel {
-  std::int64_t id = 0;  ///< 0: no channel, the ranks of the groups are replicas
-  bool use_global_device_ids = false;
+  std::int64_t id = 0;                 ///< 0: no channel, the ranks of the groups are replicas
+  bool use_global_device_ids = false;  ///< the ranks number devices, not replicas
 };
 
 /// What a custom call says beside its operands.
 struct CustomCall {
+  /// An element of the result that lies in the buffer of an operand.
   struct Alias {
     std::int64_t output = -1;  ///< element of the result; -1 if that is no tuple
-    std::int64_t operand = 0;
+    std::int64_t operand = 0;  ///< which operand
   };
 
-  std::string_view target;
-  std::string_view backend_config = {};
-  ApiVersion api_version = ApiVersion::original;
-  bool has_side_effect = false;
-  std::span<const Alias> aliases = {};
-  std::span<const ComputationId> called = {};
+  std::string_view target;                        ///< the backend's name for it
+  std::string_view backend_config = {};           ///< text for the backend
+  ApiVersion api_version = ApiVersion::original;  ///< how the backend calls it
+  bool has_side_effect = false;                   ///< it is kept, used or not
+  std::span<const Alias> aliases = {};            ///< results in the buffers of operands
+  std::span<const ComputationId> called = {};     ///< computations that it calls
 };
 
 namespace detail {
@@ -142,6 +146,7 @@ constexpr void append_element(Pool<char>& bytes, DType dtype, T value) {
 /// under every compiler.
 class Builder {
  public:
+  /// Opens a module and its entry computation. Names are changed to ones that XLA takes.
   explicit constexpr Builder(std::string_view module_name, std::string_view entry_name = "main") {
     module_.name = clean_name(module_name);
     module_.metadata.push_back({});
@@ -163,13 +168,16 @@ class Builder {
     metadata_ = module_.metadata.size() - 1;
     ++step_;
   }
+  /// New instructions come from nowhere in particular, until `set_metadata`.
   constexpr void clear_metadata() {
     metadata_ = 0;
     ++step_;
   }
 
+  /// Compile options, written in the header of HLO text.
   constexpr void set_replica_count(std::uint32_t count) { module_.replica_count = count; }
   constexpr void set_num_partitions(std::uint32_t count) { module_.num_partitions = count; }
+  /// Says that an output lies in the buffer of a parameter.
   constexpr void add_alias(Alias alias) { module_.aliases.push_back(alias); }
   /// Adds `key="value"` to the instruction, for the backend to read. A key holds no `=`.
   constexpr void add_frontend_attribute(Value value, std::string_view key, std::string_view text) {
@@ -199,11 +207,13 @@ class Builder {
     errors_.add(std::move(diagnostic));
     return {};
   }
+  /// Whether a diagnostic was noted.
   [[nodiscard]] constexpr auto failed() const -> bool { return !errors_.empty(); }
 
   // ---- shapes
 
-  /// The shape of an array; of an invalid value, as of a tuple, a scalar f32.
+  /// The shape of an array; of an invalid value, as of a tuple, a scalar f32. `dims`, `rank` and `dtype` are
+  /// its parts.
   [[nodiscard]] constexpr auto shape(Value v) const -> Shape {
     return v.valid() ? module_.shapes.shape(module_[v].shape) : Shape{};
   }
@@ -216,6 +226,7 @@ class Builder {
   [[nodiscard]] constexpr auto shape_id(Value v) const -> ShapeId { return module_[v].shape; }
   /// The shapes of this module; for results that a caller gives as ids.
   [[nodiscard]] constexpr auto shapes() -> ShapeTable& { return module_.shapes; }
+  /// What made the value; `tuple` for an invalid one.
   [[nodiscard]] constexpr auto opcode(Value v) const -> Opcode {
     return v.valid() ? module_[v].opcode : Opcode::tuple;
   }
@@ -293,6 +304,7 @@ class Builder {
     for (const std::remove_const_t<T> value : values) detail::append_element(bytes, dtype, value);
     return constant_bytes(dtype, dims, std::string_view(bytes.data(), bytes.size()));
   }
+  /// A complex scalar. Needs a complex type.
   constexpr auto constant_complex(DType dtype, double real, double imaginary) -> Value {
     if (!is_complex(dtype))
       return fail(Diagnostic::error(DiagnosticCode::invalid_hlo, "constant: is not complex"));
@@ -319,11 +331,13 @@ class Builder {
   /// The scalar that is the highest of its type: +inf where there is one.
   constexpr auto highest(DType dtype) -> Value { return extreme(dtype, false); }
 
+  /// Each element is its index along `dimension`.
   constexpr auto iota(const Shape& shape, std::int64_t dimension) -> Value {
     const Expected<ShapeId> id = intern(shape);
     if (!id) return fail(id.error().front());
     return make(Opcode::iota, *id, {}, {{AttributeKey::dimensions, dimension}});
   }
+  /// The number of this replica, or partition: a scalar u32.
   constexpr auto replica_id() -> Value { return make(Opcode::replica_id, {}, {}, {}); }
   constexpr auto partition_id() -> Value { return make(Opcode::partition_id, {}, {}, {}); }
 
@@ -334,6 +348,8 @@ class Builder {
   /// Any binary operation without attributes.
   constexpr auto binary(Opcode opcode, Value a, Value b) -> Value { return make(opcode, {}, {a, b}, {}); }
 
+  /// The operation of that name, of every element. XLA's operation semantics say what it computes;
+  /// `opcode_table` has the element types that it takes.
   constexpr auto abs(Value x) -> Value { return unary(Opcode::abs, x); }
   constexpr auto negate(Value x) -> Value { return unary(Opcode::negate, x); }
   constexpr auto sign(Value x) -> Value { return unary(Opcode::sign, x); }
@@ -362,6 +378,8 @@ class Builder {
   constexpr auto imag(Value x) -> Value { return unary(Opcode::imag, x); }
   constexpr auto copy(Value x) -> Value { return unary(Opcode::copy, x); }
 
+  /// Every element as the nearest of another type; `x` itself if it has that type. Of a float to an integer
+  /// cuts the fraction.
   constexpr auto convert(Value x, DType to) -> Value {
     if (x.valid() && dtype(x) == to) return x;
     return make(Opcode::convert, scalar(to), {x}, {});
@@ -371,11 +389,14 @@ class Builder {
     if (x.valid() && dtype(x) == to) return x;
     return make(Opcode::bitcast_convert, scalar(to), {x}, {});
   }
+  /// Rounds every element to fewer exponent and mantissa bits; the type stays.
   constexpr auto reduce_precision(Value x, std::int64_t exponent_bits, std::int64_t mantissa_bits) -> Value {
     return make(Opcode::reduce_precision, {}, {x},
                 {{AttributeKey::exponent_bits, exponent_bits}, {AttributeKey::mantissa_bits, mantissa_bits}});
   }
 
+  /// The operation of that name, of every pair of elements. Needs operands of one shape: nothing is
+  /// broadcast.
   constexpr auto add(Value a, Value b) -> Value { return binary(Opcode::add, a, b); }
   constexpr auto subtract(Value a, Value b) -> Value { return binary(Opcode::subtract, a, b); }
   constexpr auto multiply(Value a, Value b) -> Value { return binary(Opcode::multiply, a, b); }
@@ -399,14 +420,18 @@ class Builder {
     return binary(Opcode::shift_right_logical, a, b);
   }
 
+  /// PRED for every pair of elements. Needs operands of one shape; by total order, floating ones.
   constexpr auto compare(Value a, Value b, Direction direction,
                          ComparisonType type = ComparisonType::by_operand) -> Value {
     return make(Opcode::compare, {}, {a, b},
                 {{AttributeKey::comparison_direction, direction}, {AttributeKey::comparison_type, type}});
   }
+  /// From `on_true` where `predicate` holds, else from `on_false`. Needs a PRED of their shape, or a scalar
+  /// one.
   constexpr auto select(Value predicate, Value on_true, Value on_false) -> Value {
     return make(Opcode::select, {}, {predicate, on_true, on_false}, {});
   }
+  /// Every element held between `low` and `high`, which have its shape or are scalars.
   constexpr auto clamp(Value low, Value x, Value high) -> Value {
     return make(Opcode::clamp, {}, {low, x, high}, {});
   }
@@ -426,6 +451,7 @@ class Builder {
   constexpr auto broadcast(Value scalar_value, const Dims& to) -> Value {
     return broadcast_in_dim(scalar_value, to, {});
   }
+  /// The same elements in row-major order with other sizes; a reshape of a reshape is one.
   constexpr auto reshape(Value x, const Dims& to) -> Value {
     if (!x.valid()) return {};
     if (opcode(x) == Opcode::reshape) x = module_.operands_of(module_[x])[0];
@@ -439,10 +465,12 @@ class Builder {
     if (x.valid() && permutation == iota_dims(rank(x))) return x;
     return make(Opcode::transpose, {}, {x}, {{AttributeKey::dimensions, permutation}});
   }
+  /// Those dimensions from back to front.
   constexpr auto reverse(Value x, const Dims& dimensions) -> Value {
     if (dimensions.empty()) return x;
     return make(Opcode::reverse, {}, {x}, {{AttributeKey::dimensions, dimensions}});
   }
+  /// Every dimension cut to `[start, limit)` in steps of `stride`. Needs a number for each dimension.
   constexpr auto slice(Value x, const Dims& start, const Dims& limit, const Dims& stride) -> Value {
     if (!x.valid()) return {};
     const std::size_t n = rank(x);
@@ -464,10 +492,14 @@ class Builder {
     strides[d] = stride;
     return slice(x, starts, limits, strides);
   }
+  /// A window of `sizes` from the indices `starts`, scalars, one a dimension. XLA moves one that would stick
+  /// out inside.
   constexpr auto dynamic_slice(Value x, std::span<const Value> starts, const Dims& sizes) -> Value {
     return make(Opcode::dynamic_slice, {}, with_first(x, starts).view(),
                 {{AttributeKey::dynamic_slice_sizes, sizes}});
   }
+  /// `x` with `update` from the indices `starts` on, which XLA moves so that it fits. In a chain, done in
+  /// place.
   constexpr auto dynamic_update_slice(Value x, Value update, std::span<const Value> starts) -> Value {
     Pool<Value> operands;
     operands.push_back(x);
@@ -475,6 +507,7 @@ class Builder {
     operands.append(starts);
     return make(Opcode::dynamic_update_slice, {}, operands.view(), {});
   }
+  /// The arrays one behind the other along `dimension`; the other sizes are equal.
   constexpr auto concatenate(std::span<const Value> values, std::int64_t dimension) -> Value {
     if (values.size() == 1) return values[0];
     return make(Opcode::concatenate, {}, values, {{AttributeKey::dimensions, dimension}});
@@ -493,6 +526,7 @@ class Builder {
     return make(Opcode::pad, {}, {x, padding},
                 {{AttributeKey::padding, interleaved(low, high, interior).view()}});
   }
+  /// Slices of `x`, one for each index vector in `indices`; XLA moves one that would stick out inside.
   constexpr auto gather(Value x, Value indices, const GatherDims& gather_dims, const Dims& slice_sizes,
                         bool indices_are_sorted = false) -> Value {
     return make(Opcode::gather, {}, {x, indices},
@@ -503,6 +537,8 @@ class Builder {
                  {AttributeKey::slice_sizes, slice_sizes},
                  {AttributeKey::indices_are_sorted, indices_are_sorted}});
   }
+  /// `x` with every window of `updates` combined into it at its index vector; one that sticks out is left
+  /// out.
   constexpr auto scatter(Value x, Value indices, Value updates, const ScatterDims& scatter_dims,
                          ComputationId combiner, bool indices_are_sorted = false, bool unique_indices = false)
       -> Value {
@@ -544,6 +580,8 @@ class Builder {
                  {AttributeKey::batch_group_count, batch_group_count},
                  {AttributeKey::operand_precision, precision_numbers(precisions, precision)}});
   }
+  /// Combines the elements along `dimensions`, which are then gone, from `init` on. The order is XLA's to
+  /// choose.
   constexpr auto reduce(Value x, Value init, const Dims& dimensions, ComputationId reducer) -> Value {
     return make(Opcode::reduce, {}, {x, init}, {{AttributeKey::dimensions, dimensions}}, {reducer});
   }
@@ -553,6 +591,7 @@ class Builder {
     return make(Opcode::reduce, {}, joined(values, inits).view(), {{AttributeKey::dimensions, dimensions}},
                 {reducer});
   }
+  /// Combines what the window covers, at each of its places. Several arrays at once give a tuple.
   constexpr auto reduce_window(Value x, Value init, const Window& window, ComputationId reducer) -> Value {
     return make(Opcode::reduce_window, {}, {x, init}, {{AttributeKey::window, window_numbers(window).view()}},
                 {reducer});
@@ -562,6 +601,8 @@ class Builder {
     return make(Opcode::reduce_window, {}, joined(values, inits).view(),
                 {{AttributeKey::window, window_numbers(window).view()}}, {reducer});
   }
+  /// Adds, with `scatter`, each element of `source` to the one in its window of `x` that `select` picks: the
+  /// gradient of a maximum pool.
   constexpr auto select_and_scatter(Value x, Value source, Value init, const Window& window,
                                     ComputationId select, ComputationId scatter) -> Value {
     return make(Opcode::select_and_scatter, {}, {x, source, init},
@@ -581,6 +622,7 @@ class Builder {
   constexpr auto topk(Value x, std::int64_t k, bool largest) -> Value {
     return make(Opcode::topk, {}, {x}, {{AttributeKey::k, k}, {AttributeKey::largest, largest}});
   }
+  /// `function` of the arrays' elements, which have one shape.
   constexpr auto map(std::span<const Value> values, ComputationId function) -> Value {
     const Dims all = values.empty() ? Dims{} : iota_dims(rank(values[0]));
     return make(Opcode::map, {}, values, {{AttributeKey::dimensions, all}}, {function});
@@ -588,12 +630,16 @@ class Builder {
 
   // ---- linear algebra, random numbers
 
+  /// Fourier transform of the last dimensions, of `length`.
   constexpr auto fft(Value x, FftType type, const Dims& length) -> Value {
     return make(Opcode::fft, {}, {x}, {{AttributeKey::fft_type, type}, {AttributeKey::fft_length, length}});
   }
+  /// The factor of symmetric positive definite matrices in the last two dimensions: the lower or the upper
+  /// one.
   constexpr auto cholesky(Value x, bool lower) -> Value {
     return make(Opcode::cholesky, {}, {x}, {{AttributeKey::cholesky_lower, lower}});
   }
+  /// Solves `op(a) x = b`, or `x op(a) = b`, for triangular `a` in the last two dimensions.
   constexpr auto triangular_solve(Value a, Value b, bool left_side, bool lower, bool unit_diagonal,
                                   TriangularTranspose transpose_a = TriangularTranspose::none) -> Value {
     return make(Opcode::triangular_solve, {}, {a, b},
@@ -620,6 +666,7 @@ class Builder {
 
   // ---- control and structure
 
+  /// Repeats `body` on the loop's value while `condition` of it holds.
   constexpr auto while_loop(Value init, ComputationId condition, ComputationId body) -> Value {
     return make(Opcode::while_, {}, {init}, {}, {body, condition});
   }
@@ -629,9 +676,11 @@ class Builder {
                              std::span<const ComputationId> branches) -> Value {
     return make(Opcode::conditional, {}, with_first(selector, operands).view(), {}, branches);
   }
+  /// The result of a computation of those operands.
   constexpr auto call(ComputationId computation, std::span<const Value> operands) -> Value {
     return make(Opcode::call, {}, operands, {}, {computation});
   }
+  /// Several values as one; and one of them. An element of a tuple made here is that value.
   constexpr auto tuple(std::span<const Value> values) -> Value { return make(Opcode::tuple, {}, values, {}); }
   constexpr auto tuple(std::initializer_list<Value> values) -> Value {
     return tuple(std::span(values.begin(), values.size()));
@@ -643,8 +692,10 @@ class Builder {
       return module_.operands_of(i)[static_cast<std::size_t>(index)];
     return make(Opcode::get_tuple_element, {}, {tuple_value}, {{AttributeKey::tuple_index, index}});
   }
+  /// `x`, past which XLA moves no instruction.
   constexpr auto opt_barrier(Value x) -> Value { return make(Opcode::opt_barrier, {}, {x}, {}); }
 
+  /// What the backend calls `what.target`, of the operands; the result has the shape given.
   constexpr auto custom_call(const CustomCall& what, std::span<const Value> operands, ShapeId result)
       -> Value {
     Pool<std::int64_t> aliases;
@@ -682,6 +733,7 @@ class Builder {
       -> Value {
     return all_reduce(std::span<const Value>(&x, 1), reducer, groups, channel);
   }
+  /// The arrays of a group one behind the other along `dimension`, in the group's order.
   constexpr auto all_gather(Value x, std::int64_t dimension, const ReplicaGroups& groups,
                             Channel channel = {}) -> Value {
     return make(Opcode::all_gather, {}, {x},
@@ -690,6 +742,7 @@ class Builder {
                  {AttributeKey::replica_groups, groups.numbers()},
                  {AttributeKey::use_global_device_ids, channel.use_global_device_ids}});
   }
+  /// Reduces, and leaves each rank its part of `dimension`, which the group's size divides.
   constexpr auto reduce_scatter(Value x, std::int64_t dimension, ComputationId reducer,
                                 const ReplicaGroups& groups, Channel channel = {}) -> Value {
     return make(Opcode::reduce_scatter, {}, {x},
@@ -904,7 +957,8 @@ class Builder {
 
   // ---- text and numbers
 
-  /// A name as XLA keeps it: letters, digits, `_`, `.`, `-`, not a digit first, not two underscores first.
+  /// A name as XLA keeps it: letters, digits, underscores, points and minus signs, not a digit first, not two
+  /// underscores first.
   [[nodiscard]] static constexpr auto clean_name(std::string_view name) -> Text {
     Text clean;
     const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };

@@ -17,6 +17,7 @@
 namespace fxpass::hlo {
 
 // clang-format off: tables
+/// HLO's operations, by XLA's names with underscores; `opcode_table` says what is known of each.
 enum class Opcode : std::uint8_t {
   // Sources.
   parameter, constant, iota, replica_id, partition_id,
@@ -76,21 +77,23 @@ enum class AttributeKind : std::uint8_t {
   special,      ///< a form of its own in text and proto; numbers unless said otherwise below
 };
 
+/// A row of `attribute_table`.
 struct AttributeInfo {
-  AttributeKey key;
-  std::string_view name;  ///< in HLO text
-  AttributeKind kind;
+  AttributeKey key;       ///< which one
+  std::string_view name;  ///< in HLO text; empty: written otherwise
+  AttributeKind kind;     ///< what it holds
   std::uint8_t
       proto_group;  ///< field of HloInstructionProto that holds the submessage with this attribute, or 0
   std::uint8_t proto_field;  ///< field number there
 };
 
+// clang-format off: tables
 // The special ones, and how their numbers lie:
-//   literal                  characters: the elements' bytes, little-endian, row-major; a PRED is a byte 0 or
-//   1 window                   7 a dimension: size, stride, padding low, high, window dilation, base
-//   dilation, reversal convolution_dimensions   batch, feature, spatial... of the input; input feature,
-//   output feature, spatial... of the
-//                            kernel; batch, feature, spatial... of the output
+//   literal                  characters: the elements' bytes, little-endian, row-major; a PRED is 0 or 1
+//   window                   7 a dimension: size, stride, padding low, high, window dilation, base dilation,
+//                            reversal
+//   convolution_dimensions   batch, feature, spatial... of the input; input feature, output feature,
+//                            spatial... of the kernel; batch, feature, spatial... of the output
 //   slice                    3 a dimension: start, limit, stride
 //   padding                  3 a dimension: low, high, interior
 //   operand_precision        one an operand: 0 default, 1 high, 2 highest
@@ -98,7 +101,7 @@ struct AttributeInfo {
 //   source_target_pairs      2 a pair
 //   output_operand_aliasing  2 an entry: element of the result (-1: the result is no tuple), operand
 //   frontend_attribute       characters "key=value"; the attribute may occur more than once
-// clang-format off: tables
+/// All attributes, in the order of the keys. The comment above says how those lie whose kind is special.
 inline constexpr std::array<AttributeInfo, 53> attribute_table{{
     {AttributeKey::literal, "", AttributeKind::special, 0, 8},
     {AttributeKey::parameter_number, "", AttributeKind::number, 0, 9},
@@ -157,6 +160,7 @@ inline constexpr std::array<AttributeInfo, 53> attribute_table{{
 }};
 // clang-format on
 
+/// The row of an attribute. O(1).
 [[nodiscard]] constexpr auto attribute_info(AttributeKey key) -> const AttributeInfo& {
   return attribute_table[static_cast<std::size_t>(key)];
 }
@@ -167,14 +171,28 @@ inline constexpr std::array<AttributeInfo, 53> attribute_table{{
 }
 
 // Values of enumerations, by XLA's numbers.
+/// What holds between the two operands of a comparison, by XLA's numbers; so are the enumerations below.
 enum class Direction : std::uint8_t { eq, ne, ge, gt, le, lt };
-/// Total order makes -NaN < -inf < ... < -0 < +0 < ... < +inf < NaN of floating-point numbers.
+/// How elements compare: as their type does, or in total order, which makes -NaN < -inf < ... < -0 < +0 < ...
+/// < +inf < NaN of floating-point numbers.
 enum class ComparisonType : std::uint8_t { by_operand, total_order };
+
+/// Of random numbers.
 enum class Distribution : std::uint8_t { uniform = 1, normal = 2 };
+
+/// How random bits are made.
 enum class RngAlgorithm : std::uint8_t { by_backend, three_fry, philox };
+
+/// Fourier transforms: of complex numbers, back, and those of which one side is real.
 enum class FftType : std::uint8_t { fft, ifft, rfft, irfft };
+
+/// What is done with a triangular matrix before it is solved with.
 enum class TriangularTranspose : std::uint8_t { none = 1, transpose = 2, adjoint = 3 };
+
+/// How a backend calls a custom call.
 enum class ApiVersion : std::uint8_t { original = 1, status_returning, status_returning_unified, typed_ffi };
+
+/// How exact a product has to be.
 enum class Precision : std::uint8_t { standard, high, highest };
 
 /// The text of an enumeration's value, empty where it is not written.
@@ -202,18 +220,23 @@ enum class Precision : std::uint8_t { standard, high, highest };
 /// A set of attributes.
 class AttributeSet {
  public:
+  /// No attributes.
   constexpr AttributeSet() = default;
+
+  /// Those given.
   template <class... Keys>
   constexpr AttributeSet(AttributeKey first,
                          Keys... rest)  // NOLINT(google-explicit-constructor): a set of one is a key
       : bits_((bit(first) | ... | bit(rest))) {}
 
+  /// Whether it is in the set, and whether nothing is.
   [[nodiscard]] constexpr auto contains(AttributeKey key) const -> bool { return (bits_ & bit(key)) != 0; }
   [[nodiscard]] constexpr auto empty() const -> bool { return bits_ == 0; }
-  /// Needs a set that is not empty.
+  /// The one with the lowest number. Needs a set that is not empty.
   [[nodiscard]] constexpr auto first() const -> AttributeKey {
     return static_cast<AttributeKey>(std::countr_zero(bits_));
   }
+  /// Takes it out, if it is in the set.
   constexpr void erase(AttributeKey key) { bits_ &= ~bit(key); }
 
  private:
@@ -226,8 +249,10 @@ class AttributeSet {
 /// Element types an elementwise operation takes.
 class TypeSet {
  public:
+  /// 1 PRED, 2 signed and 4 unsigned integers, 8 floating-point, 16 complex numbers.
   explicit constexpr TypeSet(unsigned bits) : bits_(bits) {}
 
+  /// Whether the operation takes elements of that type.
   [[nodiscard]] constexpr auto contains(DType dtype) const -> bool {
     const unsigned bit = dtype == DType::boolean ? 1u
                          : is_integral(dtype)    ? (dtype_info(dtype).is_signed ? 2u : 4u)
@@ -240,26 +265,36 @@ class TypeSet {
   unsigned bits_;
 };
 
-inline constexpr TypeSet any_type{31}, pred_or_integers{7}, integers{6}, floats{8}, floats_or_complex{24},
-    signed_numbers{26}, any_number{30}, real_numbers{14}, ordered{15};
+/// The sets that operations have.
+inline constexpr TypeSet any_type{31};
+inline constexpr TypeSet pred_or_integers{7};
+inline constexpr TypeSet integers{6};
+inline constexpr TypeSet floats{8};
+inline constexpr TypeSet floats_or_complex{24};
+inline constexpr TypeSet signed_numbers{26};
+inline constexpr TypeSet any_number{30};
+inline constexpr TypeSet real_numbers{14};
+inline constexpr TypeSet ordered{15};
 
 /// No upper bound on the number of operands or called computations.
 inline constexpr std::uint8_t unbounded = 255;
 
+/// A row of `opcode_table`.
 struct OpcodeInfo {
-  Opcode opcode;
-  std::string_view name;
-  Category category;
-  std::uint8_t min_operands;
-  std::uint8_t max_operands;
-  TypeSet types;  ///< of the first operand; of all operands of unary and binary operations
-  std::uint8_t min_called = 0;
-  std::uint8_t max_called = 0;
-  AttributeSet needs = {};
-  AttributeSet takes = {};  ///< beside those it needs; frontend attributes are taken everywhere
+  Opcode opcode;                ///< which one
+  std::string_view name;        ///< in HLO text
+  Category category;            ///< how the result's shape follows
+  std::uint8_t min_operands;    ///< how few
+  std::uint8_t max_operands;    ///< how many, or `unbounded`
+  TypeSet types;                ///< of the first operand; of all operands of unary and binary operations
+  std::uint8_t min_called = 0;  ///< how few computations it calls
+  std::uint8_t max_called = 0;  ///< how many, or `unbounded`
+  AttributeSet needs = {};      ///< attributes that it cannot be without
+  AttributeSet takes = {};      ///< beside those it needs; frontend attributes are taken everywhere
 };
 
 // clang-format off: tables
+/// All operations, in the order of `Opcode`.
 inline constexpr std::array<OpcodeInfo, 91> opcode_table = [] {
   using enum AttributeKey;
   constexpr Category source = Category::source, unary = Category::unary, binary = Category::binary,
@@ -396,9 +431,12 @@ namespace detail {
 static_assert(tables_in_order());
 }  // namespace detail
 
+/// The row of an operation. O(1).
 [[nodiscard]] constexpr auto opcode_info(Opcode opcode) -> const OpcodeInfo& {
   return opcode_table[static_cast<std::size_t>(opcode)];
 }
+
+/// Its name in HLO text.
 [[nodiscard]] constexpr auto to_string(Opcode opcode) -> std::string_view {
   return opcode_info(opcode).name;
 }

@@ -50,9 +50,10 @@ using Dims = ShortList<std::int64_t, max_rank>;
 
 /// The shape of an array: an element type and the sizes of its dimensions.
 struct Shape {
-  DType dtype = DType::f32;
-  Dims dims;
+  DType dtype = DType::f32;  ///< of its elements
+  Dims dims;                 ///< their sizes
 
+  /// How many dimensions there are; without one it is a scalar.
   [[nodiscard]] constexpr auto rank() const -> std::size_t { return dims.size(); }
   [[nodiscard]] constexpr auto is_scalar() const -> bool { return dims.empty(); }
   /// Number of elements; 0 if it cannot be counted, which no shape of a module is.
@@ -65,12 +66,13 @@ struct Shape {
   friend constexpr auto operator==(const Shape&, const Shape&) -> bool = default;
 };
 
+/// What a shape is of.
 enum class ShapeKind : std::uint8_t { array, tuple, token };
 
 /// A shape of a `ShapeTable`. Shapes are kept once, so equal ids of one table are equal shapes and the other
 /// way round.
 struct ShapeId {
-  std::uint32_t index = 0;
+  std::uint32_t index = 0;  ///< row of the table
 
   friend constexpr auto operator==(ShapeId, ShapeId) -> bool = default;
 };
@@ -143,6 +145,7 @@ class ShapeTable {
   }
   constexpr auto array(const Shape& shape) -> ShapeId { return array(shape.dtype, shape.dims); }
 
+  /// The id of a tuple of those shapes. O(elements) expected.
   constexpr auto tuple(std::span<const ShapeId> elements) -> ShapeId {
     std::uint64_t hash = mix(mix(seed, 1), elements.size());
     for (const ShapeId element : elements) hash = mix(hash, element.index);
@@ -154,14 +157,18 @@ class ShapeTable {
         [&] { return Record{ShapeKind::tuple, DType::f32, elements_.append(elements)}; });
   }
 
+  /// The id of the shape of a token, which orders side effects.
   constexpr auto token() -> ShapeId {
     return find_or_add(
         mix(seed, 0), [](const Record& r) { return r.kind == ShapeKind::token; },
         [] { return Record{ShapeKind::token, DType::f32, {}}; });
   }
 
+  /// How many shapes there are, and whether `id` is one of them.
   [[nodiscard]] constexpr auto size() const -> std::uint32_t { return records_.size(); }
   [[nodiscard]] constexpr auto contains(ShapeId id) const -> bool { return id.index < records_.size(); }
+
+  /// What the shape is of.
   [[nodiscard]] constexpr auto kind(ShapeId id) const -> ShapeKind { return records_[id.index].kind; }
   [[nodiscard]] constexpr auto is_array(ShapeId id) const -> bool { return kind(id) == ShapeKind::array; }
   [[nodiscard]] constexpr auto is_tuple(ShapeId id) const -> bool { return kind(id) == ShapeKind::tuple; }
@@ -179,6 +186,7 @@ class ShapeTable {
     return r.kind == ShapeKind::tuple ? elements_.view(r.range) : std::span<const ShapeId>();
   }
 
+  /// Equal if the shapes are, in the order in which they were made.
   friend constexpr auto operator==(const ShapeTable& a, const ShapeTable& b) -> bool {
     return a.records_ == b.records_ && a.sizes_ == b.sizes_ && a.elements_ == b.elements_;
   }

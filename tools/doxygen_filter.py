@@ -25,6 +25,12 @@ PROTOCOL = (
     (r"static constexpr auto wants\(const Node&", "Forward pass: whether `visit` is called for a node. O(1)."),
     (r"constexpr auto visit\(State&", "Forward pass: one node."),
     (r"constexpr auto finish\(State&", "Forward pass: the end of a run."),
+    (r"struct Lower\w+ \{", "Lowers the operators in `op`; what they compute is said by PyTorch."),
+    (r"static constexpr [^=;{]* op\b", "The operators that it lowers."),
+    (r"static constexpr (auto|void) lower\(auto&[ \w]*, const Call&", "Adds the HLO of one call and returns what it gives."),
+    (r"static constexpr std::string_view file_ending\b", "The ending of the files, point included."),
+    (r"static constexpr (auto|void) write\(\w+& \w+, const (Graph|hlo::Module)&", "Writes it. O(size of what is written)."),
+    (r"(static )?constexpr auto reason_to_refuse\(", "Why it takes no values of a type; empty if it does."),
     (r"friend constexpr auto operator==\(.*= default;", "Compares member by member."),
 )
 SCOPE = re.compile(r"(template <.*>\s*)?(inline )?(namespace|class|struct|union|enum)\b[^;()]*\{$")
@@ -45,6 +51,7 @@ def is_continuation(text):
 
 
 def inherited(run, text):
+    text = re.sub(r"^template <[^<>]*> ?", "", text)
     for pattern, words in PROTOCOL:
         if not run.has_own and re.match(r"(\[\[nodiscard\]\] )?" + pattern, text):
             return words
@@ -55,7 +62,7 @@ def filtered(lines):
     scopes = [Run()]
     depth = 0  # of brackets inside the declaration
     is_open = False
-    for line in lines:
+    for line, next_line in zip(lines, lines[1:] + [""]):
         text = line.strip()
         run = scopes[-1]
         if not is_open and text.startswith("///"):
@@ -71,7 +78,8 @@ def filtered(lines):
         elif not run.is_enumeration:
             code = COMMENT_OR_TEXT.sub("", text).rstrip()
             if not is_open and not is_continuation(text):
-                words = inherited(run, text) if "///<" not in text else ""
+                declaration = text + " " + next_line.strip() if text.startswith("template") else text
+                words = inherited(run, declaration) if "///<" not in text else ""
                 if words:
                     line = f"/** {words} */ {line}"
                 run.has_own = False

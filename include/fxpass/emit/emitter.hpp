@@ -16,8 +16,11 @@ namespace fxpass {
 /// Counts what is written and keeps nothing.
 class CountingSink {
  public:
+  /// Counts the characters of `text`, or `count` of them.
   constexpr void append(std::string_view text) { count_ += text.size(); }
   constexpr void skip(std::size_t count) { count_ += count; }
+
+  /// How many there were.
   [[nodiscard]] constexpr auto count() const -> std::size_t { return count_; }
 
  private:
@@ -35,6 +38,7 @@ class FixedText {
   constexpr void append(std::string_view text) {
     for (const char c : text) chars_[count_++] = c;
   }
+  /// What was appended.
   [[nodiscard]] constexpr auto view() const -> std::string_view { return {chars_, count_}; }
 
  private:

@@ -22,8 +22,8 @@ namespace fxpass {
 
 /// What is to be in the file at `path`: text, or bytes. The views need not outlive `write_files`.
 struct OutputFile {
-  std::string_view path;
-  std::string_view contents;
+  std::string_view path;      ///< of the file; its folder exists
+  std::string_view contents;  ///< all of it
 };
 
 namespace detail {

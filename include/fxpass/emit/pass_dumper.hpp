@@ -25,8 +25,10 @@ namespace fxpass {
 /// who look for an error, so a file that cannot be written stops nothing; `problems` tells.
 class PassDumper {
  public:
+  /// Dumps into `<folder>/passes/`, which is made at the first pass.
   explicit PassDumper(std::string_view folder) : folder_(std::filesystem::path(folder) / "passes") {}
 
+  /// Observer: dumps the graph before the first pass, and behind each.
   void before(std::string_view, const Graph& graph) {
     if (has_original_) return;
     has_original_ = true;
@@ -37,6 +39,7 @@ class PassDumper {
                                         text_of("cannot make folder '", folder_.string().c_str(), "'")));
     dump("00_original.txt", "Original FX graph", graph);
   }
+  /// Observer: dumps the graph behind a pass.
   void after(const PassReport& report, const Graph& graph) {
     const std::size_t number = report.index + 1;
     dump(text_of(number < 10 ? "0" : "", number, "_after_", report.name, ".txt"),

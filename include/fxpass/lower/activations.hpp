@@ -263,6 +263,7 @@ struct LowerDropout {
   }
 };
 
+/// The lowerings of this file.
 using ActivationLowerings =
     lowerings<LowerRelu, LowerRelu6, LowerHardtanh, LowerSilu, LowerGelu, LowerLeakyRelu, LowerElu, LowerCelu, LowerSelu, LowerSoftplus,
               LowerMish, LowerLogSigmoid, LowerHardsigmoid, LowerHardswish, LowerSoftmax, LowerSafeSoftmax,

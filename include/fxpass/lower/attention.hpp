@@ -73,6 +73,7 @@ struct LowerAttention {
   }
 };
 
+/// The lowerings of this file.
 using AttentionLowerings = lowerings<LowerAttention>;
 
 }  // namespace fxpass

@@ -147,6 +147,7 @@ struct LowerWaitTensor {
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value { return c.tensor(call, "tensor"); }
 };
 
+/// The lowerings of this file.
 using CollectiveLowerings = lowerings<LowerAllReduce, LowerAllGather, LowerReduceScatter, LowerAllToAll, LowerBroadcast,
                                       LowerWaitTensor>;
 

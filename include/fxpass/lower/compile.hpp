@@ -15,9 +15,9 @@ namespace fxpass {
 /// The registries have to outlive the call.
 struct CompileOptions {
   bool enable_fx_passes = true;  ///< false: the module has to be in the form that the passes would give it
-  std::string_view target_device = "xla";
-  const KernelRegistry* kernels = nullptr;
-  const ProcessGroups* groups = nullptr;
+  std::string_view target_device = "xla";  ///< what device arguments become
+  const KernelRegistry* kernels = nullptr;  ///< kernels that the program calls; null: none
+  const ProcessGroups* groups = nullptr;  ///< groups that its collectives name; null: none
 };
 
 /// The HLO of a program as it was read. With the passes switched off the facts' checkers decide whether it can be

@@ -20,12 +20,15 @@ namespace fxpass {
 
 /// A Python number in a call.
 struct Number {
-  DTypeCategory category = DTypeCategory::integral;
-  std::int64_t integer = 0;  ///< of bools and integers
-  double real = 0;           ///< of any number
-  double imaginary = 0;
+  DTypeCategory category = DTypeCategory::integral;  ///< bool, integer, float or complex
+  std::int64_t integer = 0;                          ///< of bools and integers
+  double real = 0;                                   ///< of any number
+  double imaginary = 0;                              ///< of a complex number
 
+  /// The integer 0.
   constexpr Number() = default;
+
+  /// Python's number of that value.
   constexpr Number(bool value)  // NOLINT(google-explicit-constructor): numbers are numbers
       : category(DTypeCategory::boolean), integer(value ? 1 : 0), real(value ? 1 : 0) {}
   constexpr Number(std::int64_t value)  // NOLINT(google-explicit-constructor)
@@ -34,14 +37,16 @@ struct Number {
   constexpr Number(double value)  // NOLINT(google-explicit-constructor)
       : category(DTypeCategory::floating), integer(0), real(value) {}
 
+  /// Whether it is that real number. Exact.
   [[nodiscard]] constexpr auto is(double value) const -> bool { return real == value && imaginary == 0; }
 };
 
 /// A tensor or a number, where PyTorch takes either.
 struct Operand {
-  hlo::Value value;               ///< of a tensor
-  std::optional<Number> number;
+  hlo::Value value;              ///< of a tensor
+  std::optional<Number> number;  ///< of a number
 
+  /// Whether it is a number; else it is a tensor.
   [[nodiscard]] constexpr auto is_number() const -> bool { return number.has_value(); }
 };
 
@@ -58,10 +63,12 @@ enum class Meeting : std::uint8_t {
 /// `hlo::Value` give an invalid one. So a lowering reads as if nothing could go wrong.
 class LoweringContext {
  public:
+  /// Of a graph whose nodes are lowered in program order into `builder`; both have to outlive it. O(nodes).
   constexpr LoweringContext(const Graph& graph, hlo::Builder& builder) : graph_(graph), builder_(builder) {
     results_.resize(graph.node_count());
   }
 
+  /// The program that is lowered, and the module that is made of it.
   [[nodiscard]] constexpr auto graph() const -> const Graph& { return graph_; }
   [[nodiscard]] constexpr auto builder() -> hlo::Builder& { return builder_; }
 
@@ -70,6 +77,7 @@ class LoweringContext {
   constexpr auto fail(const Call& call, DiagnosticCode code, std::string_view what) -> hlo::Value {
     return builder_.fail(error_at(graph_, call.id(), code, text_of(call.name(), ": ", what)));
   }
+  /// Notes that the program is legal, but that this lowering does not carry it out.
   constexpr auto unsupported(const Call& call, std::string_view what) -> hlo::Value {
     return fail(call, DiagnosticCode::unsupported, what);
   }
@@ -79,6 +87,7 @@ class LoweringContext {
   [[nodiscard]] constexpr auto values(NodeId id) const -> std::span<const hlo::Value> {
     return values_.view(results_[id.index]);
   }
+  /// Says what node `id` was lowered to. Lowerings return their values instead.
   constexpr void set_values(NodeId id, std::span<const hlo::Value> values) {
     results_[id.index] = values_.append(values);
   }
@@ -134,6 +143,7 @@ class LoweringContext {
       default: return std::nullopt;
     }
   }
+  /// The number given for `name`, or its default.
   constexpr auto number(const Call& call, std::string_view name) -> Number {
     if (const auto given = call.given(name)) {
       if (const auto found = number_of(*given)) return *found;
@@ -145,6 +155,8 @@ class LoweringContext {
     not_static(call, name, "number");
     return {};
   }
+  /// The integer, float or bool given for `name`, or its default. What is computed by a node, or symbolic, is
+  /// not known.
   constexpr auto integer(const Call& call, std::string_view name) -> std::int64_t {
     if (const auto found = call.integer(name)) return *found;
     not_static(call, name, "integer");
@@ -178,6 +190,8 @@ class LoweringContext {
   constexpr auto dim(const Call& call, std::string_view name, std::size_t rank) -> std::size_t {
     return wrapped_dim(call, integer(call, name), rank);
   }
+  /// A dimension given as a number, which has to be one of a tensor of rank `rank`; one without dimensions
+  /// has 0 and -1.
   constexpr auto wrapped_dim(const Call& call, std::int64_t dim, std::size_t rank) -> std::size_t {
     // A tensor without dimensions takes 0 and -1 as if it had one.
     const auto count = static_cast<std::int64_t>(rank == 0 ? 1 : rank);
@@ -199,6 +213,7 @@ class LoweringContext {
   }
 
   // What is known of the result --------------------------------------------------------------------------------------
+  /// The shape that metadata states. Needs numbers for sizes.
   [[nodiscard]] constexpr auto shape_of(const TensorMeta& meta) const -> hlo::Shape {
     hlo::Shape shape{meta.dtype, {}};
     for (const SymInt& size : graph_.sizes(meta)) shape.dims.push_back(size.value());
@@ -300,6 +315,7 @@ class LoweringContext {
       -> std::array<hlo::Value, sizeof...(Names)> {
     return meet(call, meeting, std::array<Operand, sizeof...(Names)>{operand(call, names)...});
   }
+  /// Operands that are at hand, in one dtype and one shape: as `operands`.
   template <std::size_t N>
   constexpr auto meet(const Call& call, Meeting meeting, const std::array<Operand, N>& given)
       -> std::array<hlo::Value, N> {

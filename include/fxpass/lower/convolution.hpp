@@ -39,7 +39,7 @@ constexpr auto convolution_labels(std::size_t spatial) -> hlo::ConvolutionDims {
 
 /// What all forms of a convolution say.
 struct ConvolutionCall {
-  hlo::Value input;   ///< [batch, feature, spatial...]
+  hlo::Value input;  ///< [batch, feature, spatial...]
   hlo::Value weight;
   hlo::Dims stride;
   hlo::Dims dilation;
@@ -166,6 +166,7 @@ struct LowerConvTranspose {
   }
 };
 
+/// The lowerings of this file.
 using ConvolutionLowerings = lowerings<LowerConvolution, LowerConvTranspose>;
 
 }  // namespace fxpass

@@ -99,6 +99,7 @@ struct LowerTensorLiteral {
   }
 };
 
+/// The lowerings of this file.
 using CreationLowerings =
     lowerings<LowerConstant<0, "aten.zeros", "aten.zeros_like", "aten.new_zeros", "aten.empty", "aten.empty_like",
                             "aten.new_empty", "aten.empty_strided", "aten.new_empty_strided", "aten.empty_permuted",

@@ -20,10 +20,12 @@
 
 namespace fxpass {
 
+/// All lowerings of the library, as a type with a short name.
 struct DefaultLowerings
     : joined_lowerings<ElementwiseLowerings, ShapeLowerings, IndexingLowerings, CreationLowerings, ReductionLowerings,
                        LinearAlgebraLowerings, ActivationLowerings, AttentionLowerings, NormalizationLowerings,
                        ConvolutionLowerings, PoolingLowerings, CollectiveLowerings, KernelLowerings> {};
+/// The list as a value: `default_lowerings + lowerings<Mine>{}`.
 inline constexpr DefaultLowerings default_lowerings;
 
 }  // namespace fxpass

@@ -450,6 +450,7 @@ struct LowerCopy {
   }
 };
 
+/// The lowerings of this file.
 using ElementwiseLowerings = lowerings<
     LowerRealFunction<"aten.exp", hlo::Opcode::exponential>, LowerRealFunction<"aten.expm1", hlo::Opcode::exponential_minus_one>,
     LowerRealFunction<"aten.log", hlo::Opcode::log>, LowerRealFunction<"aten.log1p", hlo::Opcode::log_plus_one>,

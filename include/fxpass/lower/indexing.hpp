@@ -23,11 +23,11 @@ namespace detail {
 
 /// Index tensors in `x[i, :, j]`: one for each dimension that is indexed, in one shape, none negative.
 struct AdvancedIndex {
-  hlo::Dims dims;              ///< indexed dimensions of the tensor, ascending
-  Pool<hlo::Value> indices;    ///< one for each
-  hlo::Dims shape;             ///< of every index
-  hlo::Dims result;            ///< of what is read, or written
-  hlo::Dims offset_dims;       ///< dimensions of the result that are whole dimensions of the tensor
+  hlo::Dims dims;            ///< indexed dimensions of the tensor, ascending
+  Pool<hlo::Value> indices;  ///< one for each
+  hlo::Dims shape;           ///< of every index
+  hlo::Dims result;          ///< of what is read, or written
+  hlo::Dims offset_dims;     ///< dimensions of the result that are whole dimensions of the tensor
 
   [[nodiscard]] constexpr auto count() const -> std::int64_t {
     return hlo::Shape{DType::i64, shape}.element_count();
@@ -178,8 +178,8 @@ constexpr auto advanced_index(auto& c, const Call& call, hlo::Value x, std::span
 /// A mask among the indices of a write, and where it stands.
 struct MaskIndex {
   hlo::Value mask;
-  std::size_t dim = 0;      ///< first dimension that the mask covers
-  bool is_alone = true;     ///< whether it is the only index
+  std::size_t dim = 0;   ///< first dimension that the mask covers
+  bool is_alone = true;  ///< whether it is the only index
 };
 constexpr auto find_mask(auto& c, std::span<const hlo::Value> tensors) -> std::optional<MaskIndex> {
   std::optional<MaskIndex> found;
@@ -602,6 +602,7 @@ struct LowerGetItem {
   };
 };
 
+/// The lowerings of this file.
 using IndexingLowerings = lowerings<LowerIndex, LowerIndexPut, LowerIndexSelect, LowerEmbedding, LowerIndexCopy,
                                     LowerIndexAdd, LowerIndexFill, LowerGather, LowerScatter, LowerDiagonal,
                                     LowerDiagonalScatter, LowerGetItem>;

@@ -86,6 +86,7 @@ struct LowerKernelCall {
   }
 };
 
+/// The lowerings of this file.
 using KernelLowerings = lowerings<LowerKernelCall>;
 
 }  // namespace fxpass

@@ -101,6 +101,7 @@ struct LowerLinear {
   }
 };
 
+/// The lowerings of this file.
 using LinearAlgebraLowerings =
     lowerings<LowerMatmul, LowerProduct<"aten.mm", "mat2">, LowerProduct<"aten.bmm", "mat2">,
               LowerProduct<"aten.mv", "vec">, LowerProduct<"aten.dot", "tensor">,

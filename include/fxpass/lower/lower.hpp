@@ -23,10 +23,10 @@ namespace fxpass {
 
 /// An HLO module and how to run it.
 struct LoweredModule {
-  hlo::Module module;
-  Signature signature;
+  hlo::Module module;   ///< what is run
+  Signature signature;  ///< what its parameters and results are
 
-  /// So that it is emitted as it is: `emit<HloText>(lowered)`.
+  /// The module, so that it is emitted as it is: `emit<HloText>(lowered)`.
   constexpr operator const hlo::Module&() const { return module; }  // NOLINT(google-explicit-constructor)
 
   friend constexpr auto operator==(const LoweredModule&, const LoweredModule&) -> bool = default;
@@ -253,9 +253,11 @@ using LoweringNeeds = facts<OnTargetDevice, MutationsSurfaced, OutOfPlace, Kerne
 template <LoweringTarget Target>
 class LowerTo {
  public:
+  /// Lowers to `target` by the lowerings of `table`.
   constexpr LowerTo(const Target& target, LoweringTable table) : target_(target), table_(table) {}
 
-  /// `Expected<LoweredModule>`. A module of which a needed fact is not known to be true does not compile.
+  /// The HLO of a module. A module of which a needed fact is not known to be true does not compile; errors
+  /// are those of `lower_graph`.
   template <AnyModule M>
   constexpr auto operator()(const M& module) const
       -> std::conditional_t<require_facts<LoweringNeeds, typename M::facts, LowerTo>::ok, Expected<LoweredModule>,

@@ -94,15 +94,15 @@ concept Lowering = requires { detail::names_of<L>(); } && requires(LoweringConte
   L::lower(c, call);
 };
 
-/// An operator's lowering, as found at run time.
+/// A row of a `LoweringTable`.
 struct LoweringEntry {
-  std::string_view op;
-  void (*lower)(LoweringContext&, const Call&) = nullptr;
+  std::string_view op;                                     ///< one overload, or all
+  void (*lower)(LoweringContext&, const Call&) = nullptr;  ///< lowers a call
 };
 
 /// Place of a lowering in a table.
 struct LoweringId {
-  std::uint16_t index = 0xffff;
+  std::uint16_t index = 0xffff;  ///< all ones: none
 
   /// False for an operator without a lowering.
   [[nodiscard]] constexpr auto valid() const -> bool { return index != 0xffff; }
@@ -113,9 +113,13 @@ struct LoweringId {
 /// They are named by place, not by function: g++ 12 under -fsanitize=undefined compares no pointers in constants.
 class LoweringTable {
  public:
+  /// No lowerings.
   constexpr LoweringTable() = default;
+
+  /// Needs entries sorted by operator, each once.
   constexpr explicit LoweringTable(std::span<const LoweringEntry> entries) : entries_(entries) {}
 
+  /// The operators that have a lowering, in alphabetical order.
   [[nodiscard]] constexpr auto entries() const -> std::span<const LoweringEntry> { return entries_; }
   /// The lowering of overload `name`, else of its base name, if there is one. O(log entries).
   [[nodiscard]] constexpr auto find(std::string_view name) const -> LoweringId {
@@ -123,7 +127,7 @@ class LoweringTable {
     const auto dot = name.rfind('.');
     return dot == std::string_view::npos ? LoweringId{} : find_exactly(name.substr(0, dot));
   }
-  /// Needs a valid id.
+  /// Lowers a call of an operator that `id` was found for. Needs a valid id.
   constexpr void lower(LoweringId id, LoweringContext& c, const Call& call) const {
     entries_[id.index].lower(c, call);
   }
@@ -141,8 +145,10 @@ class LoweringTable {
 /// A list of lowerings. A member is a lowering, or `detail::Overriding` of one.
 template <class... L>
 struct lowerings {
+  /// The list itself: what a type derived from it is taken for.
   using list = lowerings;
 
+  /// How many names of operators the lowerings have together.
   static constexpr std::size_t name_count = (std::size_t{0} + ... + detail::names_of<typename detail::Unwrapped<L>::type>().size());
 
   /// All operators, sorted by name, in the list's order where names are equal.
@@ -178,6 +184,7 @@ struct lowerings {
     }(typename Other::list{});
   }
 
+  /// What is looked up when a graph is lowered.
   [[nodiscard]] static constexpr auto table() -> LoweringTable { return LoweringTable(entries); }
 
  private:
@@ -216,8 +223,9 @@ struct lowers_the_operator_of;
 template <class List>
 struct override_with;
 template <class... Words>
+/// The second of two lowerings of one operator.
 struct duplicate_lowering {
-  static constexpr bool ok = false;
+  static constexpr bool ok = false;  ///< as every verdict has it
 };
 }  // namespace verdict
 template <class... Words>

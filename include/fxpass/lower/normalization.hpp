@@ -155,9 +155,9 @@ namespace detail {
 /// Everything that any form of batch normalisation gives.
 struct BatchNormalized {
   hlo::Value value;
-  hlo::Value mean;               ///< of the batch; by channel, as the rest
+  hlo::Value mean;  ///< of the batch; by channel, as the rest
   hlo::Value inverse_deviation;
-  hlo::Value running_mean;       ///< the new ones
+  hlo::Value running_mean;  ///< the new ones
   hlo::Value running_var;
 };
 
@@ -265,6 +265,7 @@ struct LowerBatchNormWithUpdate {
   }
 };
 
+/// The lowerings of this file.
 using NormalizationLowerings =
     lowerings<LowerLayerNorm, LowerNativeLayerNorm, LowerRmsNorm, LowerFusedRmsNorm, LowerGroupNorm,
               LowerNativeGroupNorm, LowerBatchNorm, LowerNativeBatchNorm, LowerBatchNormInference,

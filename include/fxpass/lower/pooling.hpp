@@ -213,6 +213,7 @@ struct LowerAdaptiveAvgPool {
   }
 };
 
+/// The lowerings of this file.
 using PoolingLowerings =
     lowerings<LowerMaxPool<1, "aten.max_pool1d", "aten.max_pool1d_with_indices">,
               LowerMaxPool<2, "aten.max_pool2d", "aten.max_pool2d_with_indices">,

@@ -238,6 +238,7 @@ struct LowerVarMean {
   }
 };
 
+/// The lowerings of this file.
 using ReductionLowerings =
     lowerings<LowerSum, LowerMean, LowerProd, LowerExtremes<"aten.amax", hlo::Opcode::maximum>,
               LowerExtremes<"aten.amin", hlo::Opcode::minimum>, LowerAnyAll<"aten.any", hlo::Opcode::or_>,

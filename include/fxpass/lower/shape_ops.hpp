@@ -82,6 +82,7 @@ struct LowerTranspose {
   static constexpr std::array<std::string_view, 2> op{"aten.transpose", "aten.transpose_copy"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value { return swap(c, call, "dim0", "dim1"); }
 
+  /// The tensor `self` with the dimensions given for those two parameters swapped.
   static constexpr auto swap(auto& c, const Call& call, std::string_view first, std::string_view second)
       -> hlo::Value {
     const hlo::Value x = c.tensor(call, "self");
@@ -433,6 +434,7 @@ struct LowerTriangle {
   }
 };
 
+/// The lowerings of this file.
 using ShapeLowerings =
     lowerings<LowerIdentity, LowerNothing, LowerReshape, LowerViewDtype, LowerExpand, LowerPermute, LowerTranspose,
               LowerSwapAxes, LowerSwapDims, LowerMatrixTranspose, LowerMoveDim, LowerSlice, LowerNarrow, LowerSelect,

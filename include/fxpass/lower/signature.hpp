@@ -20,23 +20,25 @@ namespace fxpass {
 
 /// What is known of an input or output that is a tensor.
 struct SignatureTensor {
-  hlo::Shape shape;
+  hlo::Shape shape;             ///< its dtype and sizes
   std::uint32_t hlo_index = 0;  ///< number of the parameter, or element of the result tuple
 
   friend constexpr auto operator==(const SignatureTensor&, const SignatureTensor&) -> bool = default;
 };
 
+/// An input of the program, a parameter of the module if it is a tensor.
 struct SignatureInput {
-  InputKind kind = InputKind::user_input;
-  Text name;
-  Text target;                            ///< qualified name of a parameter, buffer or constant; else empty
-  std::optional<SignatureTensor> tensor;  ///< none for None, constants and tokens
+  InputKind kind = InputKind::user_input;  ///< what it is
+  Text name;                               ///< of the placeholder
+  Text target;                             ///< qualified name of a parameter, buffer or constant; else empty
+  std::optional<SignatureTensor> tensor;   ///< none for None, constants and tokens
 
   friend constexpr auto operator==(const SignatureInput&, const SignatureInput&) -> bool = default;
 };
 
+/// An output of the program, an element of the module's result if it is a tensor.
 struct SignatureOutput {
-  OutputKind kind = OutputKind::user_output;
+  OutputKind kind = OutputKind::user_output;  ///< what it is
   Text name;                              ///< of the node; empty if the output is None or a constant
   Text target;                            ///< of a mutation: the input's qualified name; else empty
   std::optional<SignatureTensor> tensor;  ///< none for None and constants
@@ -47,17 +49,17 @@ struct SignatureOutput {
 
 /// `output` of the module is to be stored in `input`.
 struct WriteBack {
-  std::uint32_t output = 0;
-  std::uint32_t input = 0;
+  std::uint32_t output = 0;  ///< which output, or result of the module
+  std::uint32_t input = 0;   ///< which input, or parameter of the module
 
   friend constexpr auto operator==(WriteBack, WriteBack) -> bool = default;
 };
 
-/// Indices of `io_map` are those of `outputs` and `inputs`; those of `hlo_input_output_alias` are numbers of results and
-/// parameters of the module.
+/// How to run a lowered module. Indices of `io_map` are those of `outputs` and `inputs`; those of
+/// `hlo_input_output_alias` are numbers of results and parameters of the module.
 struct Signature {
-  std::vector<SignatureInput> inputs;
-  std::vector<SignatureOutput> outputs;
+  std::vector<SignatureInput> inputs;       ///< in the order of the placeholders
+  std::vector<SignatureOutput> outputs;     ///< in the order of the result tuple
   std::uint32_t original_output_count = 0;  ///< outputs that the program itself returns; they come first
   Pool<WriteBack> io_map;                   ///< mutated inputs, and inputs returned untouched
   Pool<WriteBack> hlo_input_output_alias;   ///< mutated inputs: the result lies in the parameter's buffer

@@ -29,6 +29,7 @@ struct XlaTarget {
     return dtype_info(dtype).xla_name.empty() ? std::string_view("has no such type") : std::string_view();
   }
 };
+/// As a value: `lower(xla)`.
 inline constexpr XlaTarget xla;
 
 }  // namespace fxpass

@@ -15,9 +15,10 @@ namespace fxpass::neuron {
 /// A generation of Neuron devices, by the names that neuronx-cc takes for `--target`.
 enum class Generation : std::uint8_t { trn1, trn2, trn3 };
 
+/// A Neuron device, as a target of `lower`.
 struct Target {
-  std::string_view name;
-  Generation generation;
+  std::string_view name;  ///< as messages call it
+  Generation generation;  ///< which decides what it takes
 
   [[nodiscard]] constexpr auto reason_to_refuse(DType dtype) const -> std::string_view {
     switch (dtype) {
@@ -34,9 +35,11 @@ struct Target {
   }
 };
 
+/// Trainium 1.
 inline constexpr Target trn1{"trn1", Generation::trn1};
 /// Inferentia 2 has the same cores as trn1.
 inline constexpr Target inf2{"inf2", Generation::trn1};
+/// Trainium 2, and 3.
 inline constexpr Target trn2{"trn2", Generation::trn2};
 inline constexpr Target trn3{"trn3", Generation::trn3};
 static_assert(LoweringTarget<Target>);

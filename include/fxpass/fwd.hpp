@@ -70,6 +70,10 @@ struct PassReport;
 class VerifyEach;
 template <class... P>
 class Pipeline;
+template <int Limit, class... P>
+class Repeat;
+template <class P>
+class OptionalPass;
 using FXPassManager = Pipeline<>;
 struct Rejected;
 struct KernelEntry;

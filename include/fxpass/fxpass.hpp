@@ -33,10 +33,13 @@
 #include <fxpass/pass/forward.hpp>
 #include <fxpass/pass/kernel_registry.hpp>
 #include <fxpass/pass/module.hpp>
+#include <fxpass/pass/named_pipeline.hpp>
 #include <fxpass/pass/observer.hpp>
+#include <fxpass/pass/optional_pass.hpp>
 #include <fxpass/pass/pass.hpp>
 #include <fxpass/pass/pipeline.hpp>
 #include <fxpass/pass/process_groups.hpp>
+#include <fxpass/pass/repeat.hpp>
 #include <fxpass/pass/timer.hpp>
 #include <fxpass/pass/verify_each.hpp>
 

@@ -21,7 +21,7 @@
 namespace fxpass {
 
 /// Writes `<folder>/passes/00_original.txt` before the first pass, and `<folder>/passes/NN_after_<pass>.txt` behind the
-/// NN-th: a title, the replica groups that are known, the graph as FX text, the graph as Python. A dump is for people
+/// NN-th, if it ran: a title, the replica groups that are known, the graph as FX text, the graph as Python. A dump is for people
 /// who look for an error, so a file that cannot be written stops nothing; `problems` tells.
 class PassDumper {
  public:
@@ -41,6 +41,7 @@ class PassDumper {
   }
   /// Observer: dumps the graph behind a pass.
   void after(const PassReport& report, const Graph& graph) {
+    if (report.skipped) return;
     const std::size_t number = report.index + 1;
     dump(text_of(number < 10 ? "0" : "", number, "_after_", report.name, ".txt"),
          text_of("FX graph after pass '", report.name, "'"), graph);

@@ -118,6 +118,17 @@ struct EstablishesOf<P> {
   using type = as_facts<typename P::establishes>;
 };
 
+/// What an optional pass establishes if it is switched on and cannot vouch for otherwise (optional_pass.hpp).
+template <class P>
+struct EstablishesWhenOnOf {
+  using type = facts<>;
+};
+template <class P>
+  requires requires { typename P::establishes_when_on; }
+struct EstablishesWhenOnOf<P> {
+  using type = typename P::establishes_when_on;
+};
+
 template <class Keeps>
 struct AsKeeps {
   using type = as_facts<Keeps>;
@@ -125,6 +136,10 @@ struct AsKeeps {
 template <>
 struct AsKeeps<everything> {
   using type = everything;
+};
+template <>
+struct AsKeeps<undeclared> {
+  using type = undeclared;
 };
 template <>
 struct AsKeeps<nothing> {
@@ -177,6 +192,8 @@ template <class P>
 using forbids_of = typename detail::ForbidsOf<P>::type;
 template <class P>
 using establishes_of = typename detail::EstablishesOf<P>::type;
+template <class P>
+using establishes_when_on_of = typename detail::EstablishesWhenOnOf<P>::type;
 
 /// A fact as a value.
 struct FactInfo {
@@ -221,6 +238,7 @@ struct Contract {
   std::span<const FactInfo> establishes;
   Keeping keeping = Keeping::undeclared;
   std::span<const FactInfo> listed;  ///< the facts that `keeping` speaks of
+  std::span<const FactInfo> establishes_when_on;  ///< of an optional pass: nobody vouches for these
 
   /// Whether a fact that is true before, and not established, is true behind. O(facts listed).
   [[nodiscard]] constexpr auto keeps(const FactInfo& fact) const -> bool {
@@ -275,6 +293,7 @@ inline constexpr Contract contract_of{P::name,
                                       detail::fact_infos<forbids_of<P>>,
                                       detail::fact_infos<establishes_of<P>>,
                                       detail::keeping_of<typename detail::KeepsOf<P>::type>,
-                                      detail::fact_infos<detail::listed_of<P>>};
+                                      detail::fact_infos<detail::listed_of<P>>,
+                                      detail::fact_infos<establishes_when_on_of<P>>};
 
 }  // namespace fxpass

@@ -82,6 +82,13 @@ class FactWalk {
     return the_module;
   }
 
+  /// The last pass before `i` that establishes `fact` if it is switched on, or `the_module` if none does.
+  [[nodiscard]] constexpr auto established_when_on_before(std::size_t i, const FactInfo& fact) const -> std::size_t {
+    while (i-- > 0)
+      if (Contract::lists(contracts_[i]->establishes_when_on, fact)) return i;
+    return the_module;
+  }
+
  private:
   std::span<const Contract* const> contracts_;
   Pool<FactState> states_;
@@ -90,6 +97,7 @@ class FactWalk {
 enum class Fault : std::uint8_t {
   none,
   established_later,    ///< a need is met by a later pass
+  only_when_on,         ///< a need is met by an earlier pass that may be switched off
   lost,                 ///< a need was met, or might have been, until a pass lost it
   missing,              ///< a need is met neither by a pass nor by the module
   established_before,   ///< a forbidden fact is true because of an earlier pass
@@ -126,6 +134,8 @@ struct Meeting {
       if (later != the_module && !state.ever_held) return {Fault::established_later, i, n, later};
       if (state.is == FactState::Is::lost && (state.ever_held || !meeting.has_module))
         return {Fault::lost, i, n, state.by};
+      if (const std::size_t optional = walk.established_when_on_before(i, fact); optional != the_module)
+        return {Fault::only_when_on, i, n, optional};
       if (meeting.has_module) return {Fault::missing, i, n, the_module};
       walk.hold(fact, the_module);
     }
@@ -174,6 +184,9 @@ template <Finding F, class... P>
       if constexpr (F.fault == Fault::established_later)
         return wrong_pass_order<pass<Pass>, needs<Needed>, is_established_later_by<Culprit>,
                                 to_mend<move<Culprit>, before<Pass>>>();
+      else if constexpr (F.fault == Fault::only_when_on)
+        return wrong_pass_order<pass<Pass>, needs<Needed>, is_established_only_when_on<Culprit>,
+                                to_mend<take_out_of_optional_pass<Culprit>>>();
       else if constexpr (contract_of<Culprit>.keeping == Keeping::undeclared)
         return wrong_pass_order<pass<Pass>, needs<Needed>, was_lost_by<Culprit>,
                                 to_mend<declare_keeps<Needed>, in<Culprit>>>();
@@ -228,6 +241,7 @@ struct JointContract {
   template <class... Lists>
   using JoinLists = join<facts, Lists...>;
   using AllListed = JoinLists<listed_of<P>...>;
+  using AllEstablishedWhenOn = join<facts, establishes_when_on_of<P>...>;
 
   /// Needs that the module has to meet: no pass before has said anything of them.
   struct OpenNeeds {
@@ -296,6 +310,17 @@ struct JointContract {
   using listed = Chosen<AllListed, Listed>;
   using keeps = std::conditional_t<!all_declare, undeclared,
                                    std::conditional_t<all_but, join<everything_but, listed>, listed>>;
+
+  struct EstablishedWhenOn {
+    static constexpr auto chosen = [] {
+      Choice<size_of<AllEstablishedWhenOn>> choice;
+      for (std::size_t i = 0; i < size_of<AllEstablishedWhenOn>; ++i)
+        if (!Contract::lists(fact_infos<establishes>, fact_infos<AllEstablishedWhenOn>[i]))
+          choice.index[choice.count++] = i;
+      return choice;
+    }();
+  };
+  using establishes_when_on = Chosen<AllEstablishedWhenOn, EstablishedWhenOn>;
 };
 
 }  // namespace detail

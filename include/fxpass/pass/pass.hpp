@@ -63,12 +63,6 @@ struct NamedPass : P {
   using wrapped_pass = P;
 };
 
-/// `pass` under another name, so that it can be in a pipeline twice: `named<"device_again">(DeviceRewriterPass())`.
-template <TextConstant Name, FXPass P>
-[[nodiscard]] constexpr auto named(P pass) -> NamedPass<Name, P> {
-  return {std::move(pass)};
-}
-
 namespace detail {
 
 /// A pass that is asked at run time whether it does anything (optional_pass.hpp).
@@ -148,5 +142,17 @@ template <class P>
   }
 }
 }  // namespace detail
+
+/// `pass` under another name, so that it can be in a pipeline twice: `named<"device_again">(DeviceRewriterPass())`.
+template <TextConstant Name, class P>
+[[nodiscard]] constexpr auto named(P pass) {
+  using Verdict = decltype(detail::judge_pass<P>());
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
+  if constexpr (Verdict::ok) {
+    return NamedPass<Name, P>{std::move(pass)};
+  } else {
+    return Rejected();
+  }
+}
 
 }  // namespace fxpass

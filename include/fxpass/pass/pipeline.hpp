@@ -63,6 +63,10 @@ struct EstablishesOf<Pipeline<P...>> {
   using type = typename JointContract<P...>::establishes;
 };
 template <class... P>
+struct EstablishesWhenOnOf<Pipeline<P...>> {
+  using type = typename JointContract<P...>::establishes_when_on;
+};
+template <class... P>
 struct KeepsOf<Pipeline<P...>> {
   using type = typename JointContract<P...>::keeps;
 };
@@ -128,6 +132,11 @@ class PipelineMaker {
   [[nodiscard]] static constexpr auto splice(const Pipeline<Old...>& old, const Pipeline<New...>& added) {
     using Table = Splice<At, Removed, types<Old...>, types<New...>>;
     return gather<Table>(typename Table::type(), members_of<Pipeline<Old...>, Pipeline<New...>>(old, added));
+  }
+  /// The passes, as a runner takes them.
+  template <class... P>
+  [[nodiscard]] static constexpr auto members(const Pipeline<P...>& pipeline) -> const members_of<P...>& {
+    return pipeline.passes_;
   }
   template <std::size_t I, class... P>
   [[nodiscard]] static constexpr auto element(const Pipeline<P...>& pipeline) -> const auto& {

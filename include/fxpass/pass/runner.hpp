@@ -153,6 +153,11 @@ class PipelineRunner {
   [[nodiscard]] constexpr auto run() && -> Expected<Result> {
     return run_groups(std::make_index_sequence<Plan::groups.count>());
   }
+  /// As part of a pass: `context` is that pass's, and gets statistics and moves of nodes as well as warnings.
+  [[nodiscard]] constexpr auto run_as_part() && -> Expected<Result> {
+    is_part_ = true;
+    return std::move(*this).run();
+  }
   /// Each pass by itself, for observers to see what is in between.
   template <class... O>
   [[nodiscard]] constexpr auto run_observed(O&... observers) && -> Expected<Result> {
@@ -243,16 +248,16 @@ class PipelineRunner {
 
   template <std::size_t First, std::size_t... K>
   constexpr auto sweep(std::index_sequence<K...>) -> Status {
+    constexpr std::array<std::string_view, sizeof...(K)> names{PassAt<First + K>::name...};
     std::array<Context, sizeof...(K)> contexts;
     SweepOutcome outcome = SweepRunner<PassAt<First + K>...>::run(
         graph_, contexts, artifacts_for<PassAt<First + K>>(slots_)..., member<First + K>(*passes_)...);
+    if (outcome.moved) contexts.back().renumbered(*std::move(outcome.moved));
     for (std::size_t k = 0; k < contexts.size() && (outcome.failed == no_pass || k <= outcome.failed); ++k)
-      pass_on_warnings(contexts[k]);
-    if (outcome.failed != no_pass) {
-      constexpr std::array<std::string_view, sizeof...(K)> names{PassAt<First + K>::name...};
-      return in_pass(names[outcome.failed], std::move(outcome.errors));
-    }
-    if (outcome.moved) renumber(*outcome.moved, First + sizeof...(K), typename Plan::Universe(), facts<>());
+      pass_on(names[k], contexts[k]);
+    if (outcome.failed != no_pass) return in_pass(names[outcome.failed], std::move(outcome.errors));
+    for (const Renumbering& moved : contexts.back().moves())
+      renumber(moved, First + sizeof...(K), typename Plan::Universe(), facts<>());
     context_of_last_ = std::move(contexts.back());
     return {};
   }
@@ -272,7 +277,7 @@ class PipelineRunner {
     } else {
       status = run_on_graph(pass, graph_, context);
     }
-    pass_on_warnings(context);
+    pass_on(Pass::name, context);
     if (!status) return in_pass(Pass::name, std::move(status.error()));
     for (const Renumbering& moved : context.moves())
       renumber(moved, I + 1, typename Plan::Universe(), filled_in_by<Pass>());
@@ -306,8 +311,11 @@ class PipelineRunner {
     if constexpr (requires(typename F::artifact& artifact) { artifact.renumber(moved); } && !lists<F, Made>)
       if (holds) static_cast<ArtifactSlot<F>&>(slots_).value.renumber(moved);
   }
-  constexpr void pass_on_warnings(const Context& context) {
+  constexpr void pass_on(std::string_view pass, const Context& context) {
     for (const Diagnostic& d : context.warnings()) context_->warn(d);
+    if (!is_part_) return;
+    for (const Statistic& s : context.statistics()) context_->count(text_of(pass, '.', s.key), s.value);
+    for (const Renumbering& moved : context.moves()) context_->renumbered(moved);
   }
 
   const members_of<P...>* passes_;
@@ -315,6 +323,7 @@ class PipelineRunner {
   slots_of<typename Plan::Universe> slots_;
   Graph graph_;
   Context context_of_last_;
+  bool is_part_ = false;
 };
 
 }  // namespace fxpass::detail

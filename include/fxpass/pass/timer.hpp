@@ -23,6 +23,7 @@ class PassTimer {
   void before(std::string_view, const Graph&) { start_ = Clock::now(); }
   void after(const PassReport& report, const Graph&) {
     const auto taken = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start_).count();
+    if (report.skipped) return append_all(*sink_, "FX Pass '", report.name, "' skipped\n");
     append_all(*sink_, "FX Pass '", report.name, "' completed in ");
     append_seconds(taken);
     append_all(*sink_, "s\n");

@@ -35,6 +35,8 @@ struct artifact_of;
 template <class P>
 struct is_established_later_by;
 template <class P>
+struct is_established_only_when_on;
+template <class P>
 struct was_lost_by;
 template <class P>
 struct was_established_by;
@@ -66,6 +68,8 @@ template <class P>
 struct leave_out;
 template <class P>
 struct wrap_in_named;
+template <class P>
+struct take_out_of_optional_pass;
 template <class F>
 struct declare_keeps;
 template <class F>
@@ -74,6 +78,9 @@ template <class P>
 struct in;
 template <class F>
 struct establish;
+struct has_no_round;
+struct allow_at_least_one_round;
+struct is_a_pipeline_without_a_name;
 
 // The verdicts. ------------------------------------------------------------------------------------------------------
 struct in_order {
@@ -111,6 +118,10 @@ template <class... Words>
 struct outside_contract {
   static constexpr bool ok = false;
 };
+template <class... Words>
+struct not_repeatable {
+  static constexpr bool ok = false;
+};
 
 }  // namespace verdict
 
@@ -145,6 +156,10 @@ template <class... Words>
 struct check_verdict<verdict::outside_contract<Words...>> {
   static_assert(verdict::outside_contract<Words...>::ok,
                 "fxpass: a pass gets the artifacts of facts that it needs or establishes");
+};
+template <class... Words>
+struct check_verdict<verdict::not_repeatable<Words...>> {
+  static_assert(verdict::not_repeatable<Words...>::ok, "fxpass: this cannot be repeated");
 };
 
 /// What a function returns after a bad verdict. It takes part in whatever comes next, so that one mistake is one error.

@@ -83,7 +83,7 @@ struct TurnForward : Turn {
     context.count("turned");
     return {&artifacts.get<ReluFound>()};
   }
-  static constexpr auto wants(const Node& node, const Operator&) -> bool { return node.kind == NodeKind::call_function; }
+  static constexpr auto wants(const Operator&) -> bool { return true; }
   constexpr auto visit(State& state, Sweep& sweep) const -> Status {
     if (sweep.graph().target(sweep.id()) == neg) sweep.editor().retarget(sweep.id(), "torch.ops.aten.sin.default");
     if (sweep.graph().target(sweep.id()) == relu) state.place->node = sweep.id();

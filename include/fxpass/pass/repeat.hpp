@@ -145,6 +145,7 @@ class Repeat {
       if (!done) return std::move(done.error());
       if (is_same(before, *done)) {
         context.count("rounds", round);
+        if (round == 1) context.claim_unchanged();
         Part::leave(*std::move(done), graph, artifacts);
         return {};
       }

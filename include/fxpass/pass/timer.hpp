@@ -13,8 +13,8 @@
 
 namespace fxpass {
 
-/// Writes a line for each pass: `FX Pass 'device_rewriter' completed in 0.0001s`. Put it last among the observers, so
-/// that it does not time the others.
+/// Writes a line for each pass: `FX Pass 'device_rewriter' completed in 0.0001s`, or `FX Pass 'device_rewriter' skipped`
+/// if it is switched off. Put it last among the observers, so that it does not time the others.
 template <TextSink Sink>
 class PassTimer {
  public:

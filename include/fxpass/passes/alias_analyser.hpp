@@ -49,8 +49,11 @@ namespace detail {
 /// What to make of a kernel that neither declares what it writes nor is registered.
 enum class UnknownKernels : std::uint8_t { refuse, take_for_pure };
 
+/// Takes the nodes of one graph into an analysis, in program order.
 class AliasAnalyser {
  public:
+  /// Fills `analysis`. `kernels` says what kernels write that do not declare it, and may be null; both have
+  /// to outlive it.
   constexpr AliasAnalyser(AliasAnalysis& analysis, const KernelRegistry* kernels,
                           UnknownKernels unknown = UnknownKernels::refuse)
       : analysis_(&analysis), kernels_(kernels), unknown_kernels_(unknown) {}

@@ -17,29 +17,32 @@
 
 namespace fxpass {
 
+/// Stands for "no tensor", and for "no storage".
 inline constexpr std::uint32_t no_view = 0xffffffffU;
 inline constexpr std::uint32_t no_storage = 0xffffffffU;
 
 /// How a view is made from its parent.
 struct ViewStep {
+  /// The six steps, and what is none of them.
   enum class Kind : std::uint8_t {
-    base,     ///< the storage's own tensor
-    select,   ///< index `start` of dimension `dim`
-    slice,    ///< [start, end) by `step` of dimension `dim`, bounds clamped
+    base,      ///< the storage's own tensor
+    select,    ///< index `start` of dimension `dim`
+    slice,     ///< [start, end) by `step` of dimension `dim`, bounds clamped
     diagonal,  ///< diagonal `start` of dimensions `dim` and `end`, as the last dimension
-    reshape,  ///< to the view's sizes
-    permute,  ///< dimension i is the parent's dimension order[i]
-    expand,   ///< to the view's sizes
-    list,     ///< several views along dimension `dim`, in a list; itself no tensor
-    opaque,   ///< a view that cannot be replayed or inverted
+    reshape,   ///< to the view's sizes
+    permute,   ///< dimension i is the parent's dimension order[i]
+    expand,    ///< to the view's sizes
+    list,      ///< several views along dimension `dim`, in a list; itself no tensor
+    opaque,    ///< a view that cannot be replayed or inverted
   };
-  Kind kind = Kind::base;
-  std::uint32_t dim = 0;
-  std::int64_t start = 0;
-  std::int64_t end = 0;
-  std::int64_t step = 1;
-  Range order;  ///< of a permute, in the analysis' pool of numbers
+  Kind kind = Kind::base;  ///< which step
+  std::uint32_t dim = 0;   ///< of the parent, from the front
+  std::int64_t start = 0;  ///< an index of that dimension; of a diagonal, its offset
+  std::int64_t end = 0;    ///< index behind the slice; of a diagonal, its second dimension
+  std::int64_t step = 1;   ///< of a slice
+  Range order;             ///< of a permute, in the analysis' pool of numbers
 
+  /// Whether the view cannot be replayed or inverted.
   [[nodiscard]] constexpr auto is_opaque() const -> bool { return kind == Kind::list || kind == Kind::opaque; }
   /// Whether the view holds only some of its parent's elements.
   [[nodiscard]] constexpr auto takes_part() const -> bool {
@@ -49,21 +52,21 @@ struct ViewStep {
 
 /// One view of a storage.
 struct View {
-  std::uint32_t storage = no_storage;
-  std::uint32_t parent = no_view;
-  ViewStep step;
-  bool has_geometry = false;
-  std::uint32_t rank = 0;
-  std::uint32_t dims = 0;  ///< in the pool of numbers: sizes, then strides
-  std::int64_t offset = 0;
-  DType dtype = DType::f32;
+  std::uint32_t storage = no_storage;  ///< that it is a view of
+  std::uint32_t parent = no_view;      ///< the view it is made from; none for a base
+  ViewStep step;                       ///< how it is made from it
+  bool has_geometry = false;           ///< whether the numbers below are known
+  std::uint32_t rank = 0;              ///< how many dimensions it has
+  std::uint32_t dims = 0;              ///< in the pool of numbers: sizes, then strides
+  std::int64_t offset = 0;             ///< of its first element in the storage, in elements
+  DType dtype = DType::f32;            ///< of its elements
 };
 
 /// One storage, as far as the graph shows it.
 struct Storage {
-  NodeId base = no_node;           ///< placeholder, attribute or the call that made it
-  std::uint32_t root = no_view;    ///< the view that is the base itself
-  bool written = false;
+  NodeId base = no_node;         ///< placeholder, attribute or the call that made it
+  std::uint32_t root = no_view;  ///< the view that is the base itself
+  bool written = false;          ///< whether any of its views is
   /// Inputs of the graph share it at different places: a write cannot be told apart from a read.
   bool undecidable = false;
   /// An operator of unknown schema made it: for all that is known, it is a view of that operator's operands.
@@ -73,8 +76,8 @@ struct Storage {
 
 /// A write by a node into a view.
 struct Write {
-  NodeId node;
-  std::uint32_t view = no_view;
+  NodeId node;  ///< that writes
+  std::uint32_t view = no_view;  ///< that is written
   std::uint32_t result = 0;  ///< which result of the node holds the new value, for nodes that write several views
 };
 
@@ -85,8 +88,10 @@ class AliasAnalysis {
   [[nodiscard]] constexpr auto view_of(NodeId id) const -> std::uint32_t {
     return id.index < of_node_.size() ? of_node_[id.index] : no_view;
   }
+  /// A view by its id, below `view_count()`; and how many there are.
   [[nodiscard]] constexpr auto view(std::uint32_t id) const -> const View& { return views_[id]; }
   [[nodiscard]] constexpr auto view_count() const -> std::uint32_t { return views_.size(); }
+  /// A storage by its id, below `storage_count()`; that of a view; and how many there are.
   [[nodiscard]] constexpr auto storage(std::uint32_t id) const -> const Storage& { return storages_[id]; }
   [[nodiscard]] constexpr auto storage_of(std::uint32_t view_id) const -> const Storage& {
     return storages_[views_[view_id].storage];
@@ -94,17 +99,19 @@ class AliasAnalysis {
   [[nodiscard]] constexpr auto storage_count() const -> std::uint32_t { return storages_.size(); }
   /// All writes, in program order.
   [[nodiscard]] constexpr auto writes() const -> std::span<const Write> { return writes_.view(); }
+  /// Sizes of a view. Needs `has_geometry`.
   [[nodiscard]] constexpr auto sizes(const View& v) const -> std::span<const std::int64_t> {
     return numbers_.view(Range{v.dims, v.rank});
   }
-  /// Needs `has_geometry`.
+  /// Strides in elements. Needs `has_geometry`.
   [[nodiscard]] constexpr auto strides(const View& v) const -> std::span<const std::int64_t> {
     return numbers_.view(Range{v.dims + v.rank, v.rank});
   }
+  /// For a permute: which dimension of the parent each dimension is.
   [[nodiscard]] constexpr auto order(const View& v) const -> std::span<const std::int64_t> {
     return numbers_.view(v.step.order);
   }
-  /// Needs `has_geometry`.
+  /// Sizes, strides and offset together. Needs `has_geometry`.
   [[nodiscard]] constexpr auto geometry(const View& v) const -> Geometry {
     Geometry g;
     g.sizes.append(sizes(v));
@@ -114,6 +121,7 @@ class AliasAnalysis {
   }
 
   // Growing it -------------------------------------------------------------------------------------------------------
+  /// Node `id` is view `view`.
   constexpr void set_view(NodeId id, std::uint32_t view) {
     if (of_node_.size() <= id.index) of_node_.resize(id.index + 1, no_view);
     of_node_[id.index] = view;
@@ -129,6 +137,7 @@ class AliasAnalysis {
     }
     return views_.push_back(base);
   }
+  /// A view of `parent`, of the same storage. Returns its id.
   constexpr auto add_view(std::uint32_t parent, ViewStep step, DType dtype, const std::optional<Geometry>& geometry)
       -> std::uint32_t {
     View v;
@@ -139,6 +148,7 @@ class AliasAnalysis {
     if (geometry) set_geometry(v, *geometry);
     return views_.push_back(v);
   }
+  /// A write, behind all others in program order.
   constexpr void add_write(Write write) {
     writes_.push_back(write);
     storages_[views_[write.view].storage].written = true;
@@ -149,12 +159,16 @@ class AliasAnalysis {
     s.of_unknown_origin = true;
     s.possible_bases = numbers_.append(bases);
   }
+  /// The storages that a storage of unknown origin may be part of.
   [[nodiscard]] constexpr auto possible_bases(std::uint32_t storage) const -> std::span<const std::int64_t> {
     return numbers_.view(storages_[storage].possible_bases);
   }
+  /// Says that inputs share the storage at different places.
   constexpr void mark_undecidable(std::uint32_t storage) { storages_[storage].undecidable = true; }
+  /// Numbers for `ViewStep::order`.
   constexpr auto add_numbers(std::span<const std::int64_t> numbers) -> Range { return numbers_.append(numbers); }
 
+  /// Equal if the same nodes are the same views and the same writes go into them, by id.
   friend constexpr auto operator==(const AliasAnalysis& a, const AliasAnalysis& b) -> bool {
     if (a.of_node_.size() != b.of_node_.size() || a.writes_.size() != b.writes_.size()) return false;
     for (std::uint32_t i = 0; i < a.of_node_.size(); ++i)

@@ -26,8 +26,8 @@ struct AliasingOutputRewritePass {
   const KernelRegistry* kernels = nullptr;
 
   struct State {
-    AliasAnalysis* analysis;
-    AliasAnalyser analyser;
+    AliasAnalysis* analysis;  ///< the artifact that is filled
+    AliasAnalyser analyser;   ///< which fills it
   };
 
   constexpr auto begin(Graph&, Artifacts<AliasingOutputRewritePass>& artifacts, Context&) const -> State {

@@ -27,13 +27,14 @@ struct CollectiveReplicaGroupsPass {
   /// May be null: then no group is known.
   const ProcessGroups* groups = nullptr;
 
+  /// A process group, and the partition that the graph got for it.
   struct Resolved {
-    Text name;
-    std::uint32_t partition = 0;
+    Text name;                    ///< of the group
+    std::uint32_t partition = 0;  ///< as `Node::replica_groups` stores it
   };
   struct State {
-    std::vector<Resolved> resolved;  ///< each name once
-    std::int64_t resolved_count = 0;
+    std::vector<Resolved> resolved;   ///< each name once
+    std::int64_t resolved_count = 0;  ///< collectives so far
   };
 
   constexpr auto begin(Graph&, Artifacts<CollectiveReplicaGroupsPass>&, Context&) const -> State { return {}; }

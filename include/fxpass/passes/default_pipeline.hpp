@@ -17,9 +17,9 @@ namespace fxpass {
 
 /// What the passes of the default pipeline are told. The registries have to outlive the pipeline.
 struct PassOptions {
-  std::string_view target_device = "xla";
-  const KernelRegistry* kernels = nullptr;
-  const ProcessGroups* groups = nullptr;
+  std::string_view target_device = "xla";   ///< what device arguments become
+  const KernelRegistry* kernels = nullptr;  ///< kernels that the program calls; null: none
+  const ProcessGroups* groups = nullptr;    ///< groups that its collectives name; null: none
 };
 
 /// Device, aliasing, in-place, kernel configuration, replica groups. Alias analysis asks the kernel registry itself, so

@@ -23,11 +23,12 @@ struct DeviceRewriterPass {
   using establishes = facts<OnTargetDevice>;
   using keeps = everything;
 
+  /// What devices become: "xla".
   std::string_view target = "xla";
 
   struct State {
-    Context* context;
-    std::int64_t rewrite_count = 0;
+    Context* context;                ///< where the count goes
+    std::int64_t rewrite_count = 0;  ///< devices so far
     std::optional<Argument> device;  ///< the target as a device of the graph, once it has been used
     std::optional<Argument> string;  ///< and as a text
   };

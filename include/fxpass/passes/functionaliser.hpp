@@ -23,6 +23,7 @@ namespace fxpass {
 /// is replayed from the base at most once for each version.
 class Functionaliser {
  public:
+  /// Of a graph that `analysis` was made for, which has to outlive it.
   constexpr explicit Functionaliser(const AliasAnalysis& analysis) : analysis_(&analysis) {}
 
   /// Says where new nodes go. Needed before the first write; nothing is inserted before it.
@@ -60,9 +61,9 @@ class Functionaliser {
     grow();
     return storages_[storage_of(view)].version == 0 || is_current(view);
   }
-  /// The node that an operand `id` has to be read from at `position`. `no_node` also where `id` may be a view of something
-  /// that was written since. O(1) if nothing was written to its storage since
-  /// it was read last, else O(depth of its view) new nodes. `no_node` for a view that cannot be replayed.
+  /// The node that an operand `id` has to be read from at `position`; `no_node` for a view that cannot be replayed, and
+  /// where `id` may be a view of something that was written since. O(1) if nothing was written to its storage since it
+  /// was read last, else O(depth of its view) new nodes.
   constexpr auto read(NodeId id, NodeId position) -> NodeId {
     const std::uint32_t view = analysis_->view_of(id);
     if (view == no_view) return substituted(id);
@@ -291,7 +292,7 @@ class Functionaliser {
   Pool<Value> values_;
   Pool<State> storages_;
   Pool<NodeId> substitutes_;
-  Pool<SymInt> sizes_;    ///< of the node that is emitted; kept for their memory
+  Pool<SymInt> sizes_;  ///< of the node that is emitted; kept for their memory
   Pool<SymInt> strides_;
   bool changes_operands_ = false;
 };

@@ -25,6 +25,7 @@ struct InPlaceToOutOfPlacePass {
   using establishes = facts<OutOfPlace>;
   using keeps = everything_but<AliasesAnalysed>;
 
+  /// Forward pass: what it keeps during a run.
   using State = OutOfPlaceRewriter;
 
   constexpr auto begin(Graph&, Artifacts<InPlaceToOutOfPlacePass>& artifacts, Context&) const -> State {

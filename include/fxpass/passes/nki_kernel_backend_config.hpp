@@ -26,7 +26,7 @@ struct NkiKernelWriteBackendConfigPass {
   const KernelRegistry* kernels = nullptr;
 
   struct State {
-    std::int64_t kernel_call_count = 0;
+    std::int64_t kernel_call_count = 0;  ///< calls so far
   };
 
   constexpr auto begin(Graph&, Artifacts<NkiKernelWriteBackendConfigPass>&, Context&) const -> State { return {}; }

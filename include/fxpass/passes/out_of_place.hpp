@@ -20,16 +20,18 @@ namespace fxpass {
 
 /// How many writes of each kind were rewritten.
 struct RewriteCounts {
-  std::int64_t in_place_methods = 0;
-  std::int64_t copies = 0;
-  std::int64_t setitems = 0;
+  std::int64_t in_place_methods = 0;  ///< writes by an operator that has a functional twin
+  std::int64_t copies = 0;            ///< writes by `copy_`
+  std::int64_t setitems = 0;          ///< writes by `x[index] = value`
 };
 
 /// Rewrites the nodes of one graph in the course of a sweep.
 class OutOfPlaceRewriter {
  public:
+  /// For a graph that `analysis` was made for, which has to outlive it.
   constexpr explicit OutOfPlaceRewriter(const AliasAnalysis& analysis) : analysis_(&analysis), values_(analysis) {}
 
+  /// What was rewritten so far.
   [[nodiscard]] constexpr auto counts() const -> const RewriteCounts& { return counts_; }
 
   /// Rewrites the node under the cursor. Needs all nodes before it to have been visited.

@@ -16,9 +16,9 @@ namespace fxpass {
 
 /// What a Python index selects.
 struct IndexedView {
-  std::uint32_t view = no_view;     ///< after integers, slices, None and Ellipsis; no_view: not decidable here
-  bool has_tensors = false;         ///< and index tensors besides, which copy or scatter
-  bool writes_nothing = false;      ///< the index holds False
+  std::uint32_t view = no_view;  ///< after integers, slices, None and Ellipsis; no_view: not decidable here
+  bool has_tensors = false;      ///< and index tensors besides, which copy or scatter
+  bool writes_nothing = false;   ///< the index holds False
 };
 
 /// Makes views in an `AliasAnalysis`. Each function returns the id of a new view, or none where a number is symbolic,
@@ -28,8 +28,10 @@ struct IndexedView {
 /// `x.expand(2, 3)[1]` is seen to be written into x, and not into one of two copies of it.
 class ViewMaker {
  public:
+  /// Of a graph and the analysis of it; both have to outlive it.
   constexpr ViewMaker(const Graph& graph, AliasAnalysis& analysis) : graph_(graph), analysis_(analysis) {}
 
+  /// `view[..., index, ...]` at dimension `dim`, which is then gone.
   [[nodiscard]] constexpr auto select(std::uint32_t view, std::int64_t dim, std::int64_t index) const
       -> std::optional<std::uint32_t> {
     if (!has_geometry(view)) return std::nullopt;
@@ -56,6 +58,7 @@ class ViewMaker {
     step.start = i;
     return add(view, step, result);
   }
+  /// `view[..., start:end:step_size, ...]` at dimension `dim`; bounds are wrapped and clamped.
   [[nodiscard]] constexpr auto slice(std::uint32_t view, std::int64_t dim, std::optional<std::int64_t> start,
                                      std::optional<std::int64_t> end, std::int64_t step_size) const
       -> std::optional<std::uint32_t> {
@@ -84,6 +87,7 @@ class ViewMaker {
     step.step = b.step;
     return add(view, step, g);
   }
+  /// The diagonal of dimensions `dim1` and `dim2`, `offset` above the main one, as the last dimension.
   [[nodiscard]] constexpr auto diagonal(std::uint32_t view, std::int64_t offset, std::int64_t dim1,
                                         std::int64_t dim2) const -> std::optional<std::uint32_t> {
     if (!has_geometry(view)) return std::nullopt;
@@ -133,6 +137,7 @@ class ViewMaker {
     step.kind = ViewStep::Kind::reshape;
     return add(view, step, g);
   }
+  /// Dimension i of the result is dimension `order[i]` of `view`; negative ones count from the end.
   [[nodiscard]] constexpr auto permute(std::uint32_t view, std::span<const std::int64_t> order) const
       -> std::optional<std::uint32_t> {
     if (!has_geometry(view)) return std::nullopt;
@@ -324,6 +329,7 @@ class ViewMaker {
 /// Decides for each node whether its value is a view, and of what.
 class ViewRules {
  public:
+  /// Of a graph and the analysis of it; both have to outlive it.
   constexpr ViewRules(const Graph& graph, AliasAnalysis& analysis)
       : graph_(graph), analysis_(analysis), make_(graph, analysis) {}
 
@@ -551,8 +557,9 @@ class ViewRules {
     return order;
   }
 
-  /// `to.*`: the tensor itself if dtype and device are what they were and no copy is asked for. Devices are compared
-  /// where things were when PyTorch traced them: whether `x.to("cuda")` was a copy does not depend on the new target.
+  /// `to` in any overload: the tensor itself if dtype and device are what they were and no copy is asked for.
+  /// Devices are compared where things were when PyTorch traced them: whether `x.to("cuda")` was a copy does
+  /// not depend on the new target.
   [[nodiscard]] constexpr auto cast(const Call& call, std::uint32_t parent) const -> std::optional<std::uint32_t> {
     const TensorMeta* after = graph_.tensor(call.id());
     const TensorMeta* before = graph_.tensor(viewed_operand(call.id()));

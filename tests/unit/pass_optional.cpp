@@ -181,13 +181,13 @@ FXPASS_TEST_TWICE(an_analysis_from_before_stays<TurnForward>)
 // Otherwise nobody can rely on it: an error at once, not when a module comes.
 static_assert(std::same_as<order_verdict<OptionalPass<TurnAlone>, NeedsRelu>,
                            wrong_pass_order<pass<NeedsRelu>, needs<ReluFound>,
-                                            is_established_only_when_on<OptionalPass<TurnAlone>>,
-                                            to_mend<take_out_of_optional_pass<OptionalPass<TurnAlone>>>>>);
+                                            is_established_only_when_on<TurnAlone>,
+                                            to_mend<take_out_of_optional_pass<TurnAlone>>>>);
 // The last one in front is the one to name.
 static_assert(std::same_as<order_verdict<OptionalPass<TurnAlone>, OptionalPass<TurnForward>, NeedsRelu>,
                            wrong_pass_order<pass<NeedsRelu>, needs<ReluFound>,
-                                            is_established_only_when_on<OptionalPass<TurnForward>>,
-                                            to_mend<take_out_of_optional_pass<OptionalPass<TurnForward>>>>>);
+                                            is_established_only_when_on<TurnForward>,
+                                            to_mend<take_out_of_optional_pass<TurnForward>>>>);
 static_assert(order_verdict<FindRelu, OptionalPass<TurnAlone>, NeedsRelu>::ok);
 
 // Who looks on --------------------------------------------------------------------------------------------------------

@@ -185,8 +185,8 @@ template <Finding F, class... P>
         return wrong_pass_order<pass<Pass>, needs<Needed>, is_established_later_by<Culprit>,
                                 to_mend<move<Culprit>, before<Pass>>>();
       else if constexpr (F.fault == Fault::only_when_on)
-        return wrong_pass_order<pass<Pass>, needs<Needed>, is_established_only_when_on<Culprit>,
-                                to_mend<take_out_of_optional_pass<Culprit>>>();
+        return wrong_pass_order<pass<Pass>, needs<Needed>, is_established_only_when_on<typename ProtocolOf<Culprit>::type>,
+                                to_mend<take_out_of_optional_pass<typename ProtocolOf<Culprit>::type>>>();
       else if constexpr (contract_of<Culprit>.keeping == Keeping::undeclared)
         return wrong_pass_order<pass<Pass>, needs<Needed>, was_lost_by<Culprit>,
                                 to_mend<declare_keeps<Needed>, in<Culprit>>>();

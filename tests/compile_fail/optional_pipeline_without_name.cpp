@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// expect-error-first: fxpass: this is not a pass
+// expect-error: not_a_pass<fxpass::Pipeline<fxpass::AliasingOutputRewritePass, fxpass::InPlaceToOutOfPlacePass>, fxpass::verdict::is_a_pipeline_without_a_name
+// expect-error: to_mend<fxpass::verdict::wrap_in_named<fxpass::Pipeline<
+#include <fxpass/pass/optional_pass.hpp>
+
+#include <fxpass/pass/named_pipeline.hpp>
+#include <fxpass/passes/default_pipeline.hpp>
+
+using namespace fxpass;
+
+constexpr auto passes(bool functionalises) {
+  constexpr auto both = pipeline(AliasingOutputRewritePass{}, InPlaceToOutOfPlacePass{});
+#ifdef FXPASS_CONTROL
+  return DeviceRewriterPass{} | optional_pass(named<"functionalise">(both), functionalises);
+#else
+  return DeviceRewriterPass{} | optional_pass(both, functionalises);
+#endif
+}

@@ -6,7 +6,6 @@
 #include <fxpass/pass/process_groups.hpp>
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <utility>
 
@@ -147,7 +146,7 @@ template <std::int64_t kernel_idx>
 [[nodiscard]] auto kernels_and_collectives(std::uint32_t size) -> Graph {
   GraphMaker make;
   GraphBuilder& b = make.builder();
-  const auto empty_dict = [&] { return b.group(ArgumentKind::dict, std::span<const Argument>()); };
+  const auto empty_dict = [&] { return b.group(ArgumentKind::dict, fxpass::Span<const Argument>()); };
   const NodeId y = b.placeholder("y", make.matrix());
   const NodeId state = b.placeholder("state", make.matrix());
   NodeId x = b.placeholder("x", make.matrix());

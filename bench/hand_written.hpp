@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
-#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -253,7 +252,7 @@ class WriteRewriter {
     node.value_kind = ValueKind::tensor;
     node.values = like.row == whole ? graph_.node(like.matrix).values : row_metadata(like);
     node.target = texts_.intern(graph_, target);
-    node.arguments = graph_.add_arguments(std::span(arguments.begin(), arguments.size()));
+    node.arguments = graph_.add_arguments(fxpass::Span(arguments.begin(), arguments.size()));
     node.stack_trace = graph_.node(position).stack_trace;
     node.op = operators_.intern(graph_, node.kind, node.target, graph_.arguments_in(node.arguments));
     node.name = names_.unique(graph_, texts_, name.empty() ? std::string_view("select") : name);

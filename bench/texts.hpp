@@ -4,7 +4,6 @@
 #include <fxpass/graph/graph.hpp>
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 /// @file
@@ -181,7 +180,7 @@ class ExportedProgramWriter : TextWriter {
     const std::string_view index = colon == std::string_view::npos ? "null" : device.substr(colon + 1);
     put(R"({"type": ")", device.substr(0, colon), R"(", "index": )", index, '}');
   }
-  void put_numbers(std::span<const SymInt> numbers) {
+  void put_numbers(fxpass::Span<const SymInt> numbers) {
     put_list(static_cast<std::uint32_t>(numbers.size()),
              [&](std::uint32_t i) { put("{\"as_int\": ", numbers[i].value(), '}'); });
   }

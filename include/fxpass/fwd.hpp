@@ -24,6 +24,8 @@ enum class DType : std::uint8_t;
 struct Range;
 template <class T>
 class Pool;
+template <class T>
+class Span;
 
 // graph/
 struct NodeId;

@@ -206,7 +206,7 @@ constexpr auto mapped(Builder& b) -> Value {
     const Value a = b.parameter({DType::f32, {}});
     return b.multiply(a, a);
   });
-  return b.map(std::span(&x, 1), square);
+  return b.map(fxpass::Span(&x, 1), square);
 }
 constexpr auto transforms(Builder& b) -> Value {
   const Value x = b.parameter({DType::f32, {2, 8}}, "x");
@@ -263,8 +263,8 @@ constexpr auto branches(Builder& b) -> Value {
   const ComputationId targets[3] = {make("neg", Opcode::negate), make("exp", Opcode::exponential),
                                     make("abs", Opcode::abs)};
   const Value operands[3] = {x, x, x};
-  return b.tuple({b.conditional(flag, std::span(operands).first(2), std::span(targets).first(2)),
-                  b.conditional(which, operands, targets), b.call(targets[0], std::span(operands).first(1)),
+  return b.tuple({b.conditional(flag, fxpass::Span(operands).first(2), fxpass::Span(targets).first(2)),
+                  b.conditional(which, operands, targets), b.call(targets[0], fxpass::Span(operands).first(1)),
                   b.opt_barrier(x)});
 }
 constexpr auto literals(Builder& b) -> Value {
@@ -276,21 +276,21 @@ constexpr auto literals(Builder& b) -> Value {
   constexpr std::array<std::uint64_t, 4> naturals{0, 1, 200, 255};
   Pool<Value> all;
   for (const DType d : {DType::f16, DType::bf16, DType::f32, DType::f64, DType::f8e5m2})
-    all.push_back(b.constant(d, {2, 3}, std::span<const double>(reals)));
+    all.push_back(b.constant(d, {2, 3}, fxpass::Span<const double>(reals)));
   for (const DType d : {DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2fnuz})
-    all.push_back(b.constant(d, {3, 2}, std::span<const double>(finite)));
+    all.push_back(b.constant(d, {3, 2}, fxpass::Span<const double>(finite)));
   for (const DType d : {DType::i8, DType::i16, DType::i32, DType::i64})
-    all.push_back(b.constant(d, {4}, std::span<const std::int64_t>(integers)));
+    all.push_back(b.constant(d, {4}, fxpass::Span<const std::int64_t>(integers)));
   for (const DType d : {DType::u8, DType::u16, DType::u32, DType::u64})
-    all.push_back(b.constant(d, {4}, std::span<const std::uint64_t>(naturals)));
+    all.push_back(b.constant(d, {4}, fxpass::Span<const std::uint64_t>(naturals)));
   constexpr std::array<bool, 3> flags{true, false, true};
-  all.push_back(b.constant(DType::boolean, {3, 1}, std::span<const bool>(flags)));
+  all.push_back(b.constant(DType::boolean, {3, 1}, fxpass::Span<const bool>(flags)));
   all.push_back(b.constant(DType::i64, std::numeric_limits<std::int64_t>::min()));
   all.push_back(b.constant(DType::u64, std::numeric_limits<std::uint64_t>::max()));
   all.push_back(b.constant_complex(DType::c64, 1, -2));
   all.push_back(b.constant_complex(DType::c128, -0.0, nan));
-  all.push_back(b.constant(DType::f32, {2, 0}, std::span<const double>()));
-  all.push_back(b.constant(DType::f32, {0, 2}, std::span<const double>()));
+  all.push_back(b.constant(DType::f32, {2, 0}, fxpass::Span<const double>()));
+  all.push_back(b.constant(DType::f32, {0, 2}, fxpass::Span<const double>()));
   all.push_back(b.constant_bytes(DType::f32, {2}, std::string_view("\x01\x00\xc0\x7f\x00\x00\xc0\xff", 8)));
   all.push_back(b.constant(DType::f64, 5e-324));
   all.push_back(b.constant(DType::f32, 3.4028234663852886e38));
@@ -298,7 +298,7 @@ constexpr auto literals(Builder& b) -> Value {
 }
 constexpr auto power_of_two_literals(Builder& b) -> Value {
   constexpr std::array<double, 4> values{1, 0.25, 1024, 3};
-  return b.constant(DType::f8e8m0fnu, {4}, std::span<const double>(values));
+  return b.constant(DType::f8e8m0fnu, {4}, fxpass::Span<const double>(values));
 }
 constexpr auto awkward_names(Builder& b) -> Value {
   b.set_metadata("aten.\"quoted\"", "back\\slash\nand line \xc3\xa9", "dir with space/f.py", 17);
@@ -337,7 +337,7 @@ constexpr auto custom_calls(Builder& b) -> Value {
   const ShapeId pair = b.shapes().tuple(results);
   const ComputationId add = b.scalar_computation(Opcode::add, DType::f32);
   const Value several = b.custom_call(
-      {.target = "several", .aliases = in_tuple, .called = std::span(&add, 1)}, std::span(&kernel, 1), pair);
+      {.target = "several", .aliases = in_tuple, .called = fxpass::Span(&add, 1)}, fxpass::Span(&kernel, 1), pair);
   return several;
 }
 [[nodiscard]] constexpr auto pairs_of_ranks() -> ReplicaGroups {
@@ -355,7 +355,7 @@ constexpr auto collectives(Builder& b) -> Value {
   constexpr std::array<std::int64_t, 4> exchange{0, 1, 1, 0};
   const Value halves[2] = {b.slice_in_dim(x, 0, 0, 2), b.slice_in_dim(x, 0, 2, 4)};
   const Value swapped = b.all_to_all(halves, groups);
-  const Value both = b.all_reduce(std::span(halves), add, groups);
+  const Value both = b.all_reduce(fxpass::Span(halves), add, groups);
   return b.tuple(
       {b.all_reduce(x, add, groups), b.all_reduce(x, add, ReplicaGroups()), b.get_tuple_element(both, 1),
        b.all_gather(x, 0, groups), b.reduce_scatter(x, 1, add, groups), b.all_to_all(x, 0, all),

@@ -72,7 +72,7 @@ constexpr auto changed(Change change) -> Graph {
   const Argument values[] = {y};
   OutputSpec output;
   if (change == Change::output_kind) output = {OutputKind::user_input_mutation, 0, {}};
-  b.output(values, std::span<const OutputSpec>(&output, 1));
+  b.output(values, fxpass::Span<const OutputSpec>(&output, 1));
   Graph g = std::move(b).finish();
   if (change == Change::groups) {
     const std::int64_t ranks[] = {0, 1};

@@ -11,7 +11,7 @@ namespace {
 
 using namespace fxpass;
 
-constexpr auto are(std::span<const NodeId> users, std::initializer_list<NodeId> expected) -> bool {
+constexpr auto are(fxpass::Span<const NodeId> users, std::initializer_list<NodeId> expected) -> bool {
   return std::equal(users.begin(), users.end(), expected.begin(), expected.end());
 }
 

@@ -238,7 +238,7 @@ FXPASS_TEST_TWICE(keywords_stand_behind_and_once)
 constexpr auto groups_are_what_they_are_called() -> bool {
   const auto with = [](ArgumentKind kind, std::initializer_list<Argument> members) {
     return [kind, members](Graph& g) {
-      const Range r = g.add_arguments(std::span<const Argument>(members.begin(), members.size()));
+      const Range r = g.add_arguments(fxpass::Span<const Argument>(members.begin(), members.size()));
       g.mutable_arguments(s)[4] = Argument::group(kind, r);
     };
   };
@@ -272,7 +272,7 @@ constexpr auto metadata_fits_the_value() -> bool {
     return [sizes, offset](Graph& g) {
       TensorMeta m;
       m.storage_offset = offset;
-      const std::span<const SymInt> dims(sizes.begin(), sizes.size());
+      const fxpass::Span<const SymInt> dims(sizes.begin(), sizes.size());
       g.mutable_node(s).values = g.add_meta(m, dims, dims);
       g.mutable_node(s).value_kind = ValueKind::tensor;
       g.mutable_outputs()[1] = {OutputKind::token, no_input, {}};
@@ -288,12 +288,12 @@ constexpr auto metadata_fits_the_value() -> bool {
                [](Graph& g) {
                  TensorMeta m = *g.tensor(s);
                  m.device = DeviceId{9};
-                 g.mutable_node(s).values = g.add_metas(std::span<const TensorMeta>(&m, 1));
+                 g.mutable_node(s).values = g.add_metas(fxpass::Span<const TensorMeta>(&m, 1));
                }) &&
          finds("s", "its sizes and strides are no records", [](Graph& g) {
            TensorMeta m = *g.tensor(s);
            m.rank = 0xffffffffU;
-           g.mutable_node(s).values = g.add_metas(std::span<const TensorMeta>(&m, 1));
+           g.mutable_node(s).values = g.add_metas(fxpass::Span<const TensorMeta>(&m, 1));
          });
 }
 FXPASS_TEST_TWICE(metadata_fits_the_value)
@@ -311,7 +311,7 @@ FXPASS_TEST_TWICE(members_of_tuples_exist)
 constexpr auto partitions_hold_every_rank_once() -> bool {
   const auto partition = [](std::initializer_list<std::int64_t> ranks, std::uint32_t group_size) {
     return [ranks, group_size](Graph& g) {
-      g.add_partition(std::span<const std::int64_t>(ranks.begin(), ranks.size()), group_size);
+      g.add_partition(fxpass::Span<const std::int64_t>(ranks.begin(), ranks.size()), group_size);
     };
   };
   return finds("", "partition 1 has 3 ranks in groups of 2", partition({0, 1, 2}, 2)) &&

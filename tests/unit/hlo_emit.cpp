@@ -114,7 +114,7 @@ constexpr auto literals_are_spelled_as_xla_reads_them() -> bool {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   constexpr double values[4] = {-0.0, infinity, -infinity, std::numeric_limits<double>::quiet_NaN()};
   constexpr std::string_view payload("\x01\x00\x80\xff", 4);
-  return literal([&](Builder& b) { return b.constant(DType::f32, {2, 2}, std::span(values)); }) ==
+  return literal([&](Builder& b) { return b.constant(DType::f32, {2, 2}, fxpass::Span(values)); }) ==
              "{{-0.0, inf}, {-inf, nan}}" &&
          literal([](Builder& b) { return b.constant(DType::bf16, 0.1); }) == "0.100097656" &&
          literal([](Builder& b) { return b.constant(DType::f64, 0.1); }) == "0.1" &&
@@ -122,7 +122,7 @@ constexpr auto literals_are_spelled_as_xla_reads_them() -> bool {
          literal([](Builder& b) { return b.constant(DType::u64, ~std::uint64_t{0}); }) ==
              "18446744073709551615" &&
          literal([](Builder& b) { return b.constant_complex(DType::c64, 1.5, -2); }) == "(1.5, -2)" &&
-         literal([](Builder& b) { return b.constant(DType::f32, {2, 0}, std::span<const double>()); }) ==
+         literal([](Builder& b) { return b.constant(DType::f32, {2, 0}, fxpass::Span<const double>()); }) ==
              "{{}, {}}" &&
          literal([&](Builder& b) { return b.constant_bytes(DType::f32, {}, payload); }) == "-nan(0x1)";
 }

@@ -128,7 +128,7 @@ constexpr auto movement() -> bool {
          refuses(x, [](Builder& b, Value v) { return b.concatenate({v, b.reshape(v, {6})}, 0); }) &&
          refuses(x, [&](Builder& b, Value v) { return b.pad(v, zero(b), {-3, 0}, {0, 0}, {0, 0}); }) &&
          refuses(x, [](Builder& b, Value v) { return b.pad(v, v, {1, 0}, {0, 0}, {0, 0}); }) &&
-         refuses(x, [](Builder& b, Value v) { return b.dynamic_slice(v, std::span(&v, 1), {1, 1}); });
+         refuses(x, [](Builder& b, Value v) { return b.dynamic_slice(v, fxpass::Span(&v, 1), {1, 1}); });
 }
 FXPASS_TEST_TWICE(movement)
 
@@ -257,7 +257,7 @@ constexpr auto communication() -> bool {
                    return b.all_reduce(v, add(b), pairs, {.use_global_device_ids = true});
                  }) &&
          refuses(f32({3, 6}), [&](Builder& b, Value v) { return b.reduce_scatter(v, 0, add(b), pairs); }) &&
-         refuses(x, [&](Builder& b, Value v) { return b.all_to_all(std::span(&v, 1), pairs); }) &&
+         refuses(x, [&](Builder& b, Value v) { return b.all_to_all(fxpass::Span(&v, 1), pairs); }) &&
          refuses(x, [&](Builder& b, Value v) { return b.collective_permute(v, same_target); });
 }
 FXPASS_TEST_TWICE(communication)
@@ -295,13 +295,13 @@ constexpr auto control() -> bool {
   };
   return gives(x, x, [&](Builder& b, Value v) { return b.while_loop(v, always(b), negate(b, {4})); }) &&
          gives(x, x, [&](Builder& b, Value v) { return choose(b, v, {4}); }) &&
-         gives(x, x, [&](Builder& b, Value v) { return b.call(negate(b, {4}), std::span(&v, 1)); }) &&
+         gives(x, x, [&](Builder& b, Value v) { return b.call(negate(b, {4}), fxpass::Span(&v, 1)); }) &&
          gives(x, x,
                [&](Builder& b, Value v) { return b.get_tuple_element(b.opt_barrier(b.tuple({v, v})), 1); }) &&
          refuses(x, [&](Builder& b, Value v) { return b.while_loop(v, negate(b, {4}), negate(b, {4})); }) &&
          refuses(x, [&](Builder& b, Value v) { return b.while_loop(v, always(b), negate(b, {5})); }) &&
          refuses(x, [&](Builder& b, Value v) { return choose(b, v, {5}); }) &&
-         refuses(x, [&](Builder& b, Value v) { return b.call(negate(b, {5}), std::span(&v, 1)); }) &&
+         refuses(x, [&](Builder& b, Value v) { return b.call(negate(b, {5}), fxpass::Span(&v, 1)); }) &&
          refuses(x, [&](Builder& b, Value v) { return b.get_tuple_element(b.tuple({v}), 1); }) &&
          refuses(x, [&](Builder& b, Value v) { return b.get_tuple_element(v, 0); });
 }

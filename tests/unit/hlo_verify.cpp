@@ -156,7 +156,7 @@ FXPASS_TEST_TWICE(damaged_tables_are_found_before_they_are_used)
 
 constexpr auto wrong_names_and_parameters_are_found() -> bool {
   const auto rename = [](Module& m, Range& name, std::string_view text) {
-    name = m.chars.append(std::span<const char>(text.data(), text.size()));
+    name = m.chars.append(fxpass::Span<const char>(text.data(), text.size()));
   };
   return is_found("invalid name", [&](Module& m) { rename(m, m.instructions[0].name, "a b"); }) &&
          is_found("invalid name", [&](Module& m) { rename(m, m.instructions[0].name, "__a"); }) &&

@@ -11,7 +11,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -54,7 +53,7 @@ class Interpreter {
   }
 
   // View geometry, for makers of programs ---------------------------------------------------------------------------
-  static auto expanded(const EagerTensor& t, std::span<const std::int64_t> sizes) -> EagerTensor {
+  static auto expanded(const EagerTensor& t, fxpass::Span<const std::int64_t> sizes) -> EagerTensor {
     EagerTensor result = t;
     result.geometry.sizes = {};
     result.geometry.strides = {};
@@ -109,7 +108,7 @@ class Interpreter {
     result.geometry.strides.push_back(t.geometry.strides[dim1] + t.geometry.strides[dim2]);
     return result;
   }
-  static auto permute(const EagerTensor& t, std::span<const std::int64_t> order) -> EagerTensor {
+  static auto permute(const EagerTensor& t, fxpass::Span<const std::int64_t> order) -> EagerTensor {
     EagerTensor result = t;
     for (std::uint32_t i = 0; i < t.geometry.rank(); ++i) {
       const auto d = *wrap_dimension(order[i], t.geometry.rank());
@@ -207,7 +206,7 @@ class Interpreter {
     for (const SymInt s : c.integers(name).value_or(Pool<SymInt>())) list.push_back(s.value());
     return list;
   }
-  auto reshape(const EagerTensor& t, std::span<const std::int64_t> sizes) -> EagerTensor {
+  auto reshape(const EagerTensor& t, fxpass::Span<const std::int64_t> sizes) -> EagerTensor {
     const auto wanted = *infer_sizes(sizes, t.geometry.element_count());
     if (auto strides = view_strides(t.geometry, wanted.view())) {
       EagerTensor result = t;

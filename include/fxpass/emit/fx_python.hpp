@@ -5,11 +5,11 @@
 #include <fxpass/graph/call.hpp>
 #include <fxpass/graph/names.hpp>
 #include <fxpass/support/python_literal.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -152,7 +152,7 @@ class PythonWriter {
   }
 
   // Values --------------------------------------------------------------------------------------------------
-  constexpr void write_members(std::string_view open, std::span<const Argument> members,
+  constexpr void write_members(std::string_view open, Span<const Argument> members,
                                std::string_view close) {
     append_to(sink_, open);
     for (std::size_t i = 0; i < members.size(); ++i) {
@@ -168,7 +168,7 @@ class PythonWriter {
   }
 
   constexpr void write_value(const Argument& a) {
-    const auto children = a.is_group() ? graph_.children(a) : std::span<const Argument>();
+    const auto children = a.is_group() ? graph_.children(a) : Span<const Argument>();
     switch (a.kind()) {
       case ArgumentKind::none: return append_to(sink_, "None");
       case ArgumentKind::node: return write_name(a.node());

@@ -4,10 +4,10 @@
 #include <fxpass/emit/emitter.hpp>
 #include <fxpass/emit/wire.hpp>
 #include <fxpass/hlo/module.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 /// @file
@@ -117,7 +117,7 @@ class HloProtoWriter {
   template <class Wire>
   constexpr void alias_entry(Wire& w, const hlo::Alias& alias) const {
     const std::int64_t output = alias.output;
-    if (module_.shapes.is_tuple(module_.result_shape(module_.entry()))) w.packed(1, std::span(&output, 1));
+    if (module_.shapes.is_tuple(module_.result_shape(module_.entry()))) w.packed(1, Span(&output, 1));
     w.number(2, alias.parameter);
     w.number(4, static_cast<std::int64_t>(alias.kind));
   }
@@ -132,7 +132,7 @@ class HloProtoWriter {
           w.message(4, [&](auto& inner) { shape(inner, element); });
         return;
       case hlo::ShapeKind::array: {
-        const std::span<const std::int64_t> dims = module_.shapes.dims(id);
+        const Span<const std::int64_t> dims = module_.shapes.dims(id);
         w.number(2, primitive_type(module_.shapes.dtype(id)));
         w.packed(3, dims);
         // Row-major. A scalar has a layout too, an empty one: readers of literals ask for it.
@@ -172,7 +172,7 @@ class HloProtoWriter {
 
     // Attributes are kept in the order of their fields; those of one submessage are neighbours.
     constexpr std::uint8_t number_field = 35, operands_field = 36, called_field = 38;
-    const std::span<const hlo::Attribute> attributes = module_.attributes_of(i);
+    const Span<const hlo::Attribute> attributes = module_.attributes_of(i);
     const auto field_of = [&](std::size_t n) {
       const hlo::AttributeInfo& info = hlo::attribute_info(attributes[n].key);
       return info.proto_group != 0 ? info.proto_group : info.proto_field;
@@ -193,10 +193,10 @@ class HloProtoWriter {
     };
     attributes_below(number_field);
     w.number(number_field, number_of(v));
-    const std::span<const hlo::Value> operands = module_.operands_of(i);
+    const Span<const hlo::Value> operands = module_.operands_of(i);
     w.packed(operands_field, operands.size(),
              [&](std::uint64_t k) { return static_cast<std::uint64_t>(number_of(operands[k])); });
-    const std::span<const hlo::ComputationId> called = module_.called_by(i);
+    const Span<const hlo::ComputationId> called = module_.called_by(i);
     w.packed(called_field, called.size(),
              [&](std::uint64_t k) { return static_cast<std::uint64_t>(computation_number(called[k])); });
     attributes_below(0xff);
@@ -230,7 +230,7 @@ class HloProtoWriter {
     if (a.key == Key::literal)
       return w.message(field, [&](auto& literal_message) { literal(literal_message, i); });
 
-    const std::span<const std::int64_t> n = module_.numbers.view(a.value);
+    const Span<const std::int64_t> n = module_.numbers.view(a.value);
     switch (a.key) {
       // These two are strings in the proto.
       case Key::comparison_direction:
@@ -272,18 +272,18 @@ class HloProtoWriter {
 
   /// The i-th number in field i, from 1 on.
   template <class Wire>
-  static constexpr void fields_from_one(Wire& w, std::span<const std::int64_t> n) {
+  static constexpr void fields_from_one(Wire& w, Span<const std::int64_t> n) {
     for (std::size_t field = 0; field < n.size(); ++field)
       w.number(static_cast<std::uint32_t>(field + 1), n[field]);
   }
   /// Window dimensions keep their seven numbers in the order of the fields.
   template <class Wire>
-  static constexpr void window(Wire& w, std::span<const std::int64_t> n) {
+  static constexpr void window(Wire& w, Span<const std::int64_t> n) {
     for (std::size_t at = 0; at < n.size(); at += hlo::detail::window_numbers)
       w.message(1, [&](auto& m) { fields_from_one(m, n.subspan(at, hlo::detail::window_numbers)); });
   }
   template <class Wire>
-  static constexpr void convolution_dimensions(Wire& w, std::span<const std::int64_t> n) {
+  static constexpr void convolution_dimensions(Wire& w, Span<const std::int64_t> n) {
     const hlo::ConvolutionDims dims = hlo::detail::convolution_dims(n);
     w.number(3, dims.kernel_input_feature);
     w.number(4, dims.kernel_output_feature);

@@ -5,10 +5,10 @@
 #include <fxpass/hlo/module.hpp>
 #include <fxpass/support/decimal.hpp>
 #include <fxpass/support/float_format.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 /// @file
@@ -47,7 +47,7 @@ class HloTextWriter {
       write_one(item);
     }
   }
-  constexpr void numbers(std::span<const std::int64_t> list) {
+  constexpr void numbers(Span<const std::int64_t> list) {
     put('{');
     separated(list, ",", [&](std::int64_t n) { put(n); });
     put('}');
@@ -152,7 +152,7 @@ class HloTextWriter {
   }
 
   constexpr void called(const hlo::Instruction& i) {
-    const std::span<const hlo::ComputationId> list = module_.called_by(i);
+    const Span<const hlo::ComputationId> list = module_.called_by(i);
     if (list.empty()) return;
     const auto one = [&](std::string_view name, std::size_t n) {
       put(", ", name, '=');
@@ -191,7 +191,7 @@ class HloTextWriter {
     }
     put(", ", info.name, '=');
     if (info.kind == hlo::AttributeKind::text) return quoted(module_.text(a.value));
-    const std::span<const std::int64_t> n = module_.numbers.view(a.value);
+    const Span<const std::int64_t> n = module_.numbers.view(a.value);
     switch (info.kind) {
       case hlo::AttributeKind::number: put(n[0]); return;
       case hlo::AttributeKind::flag: put("true"); return;
@@ -200,7 +200,7 @@ class HloTextWriter {
       default: special(a.key, n);
     }
   }
-  constexpr void special(hlo::AttributeKey key, std::span<const std::int64_t> n) {
+  constexpr void special(hlo::AttributeKey key, Span<const std::int64_t> n) {
     switch (key) {
       case hlo::AttributeKey::window: return window(n);
       case hlo::AttributeKey::convolution_dimensions: return convolution_dimensions(n);
@@ -255,7 +255,7 @@ class HloTextWriter {
   }
 
   /// A part of a window is left out where every dimension has the value that is meant without it.
-  constexpr void window(std::span<const std::int64_t> n) {
+  constexpr void window(Span<const std::int64_t> n) {
     const std::size_t rank = n.size() / hlo::detail::window_numbers;
     const auto part = [&](std::string_view name, bool always, auto differs, auto write_one) {
       bool is_needed = always;
@@ -286,9 +286,9 @@ class HloTextWriter {
     put('}');
   }
   /// `bf01_oi01->bf01`: for each dimension of input, kernel and output what it is.
-  constexpr void convolution_dimensions(std::span<const std::int64_t> n) {
+  constexpr void convolution_dimensions(Span<const std::int64_t> n) {
     const std::size_t rank = n.size() / 3;
-    const auto labels = [&](std::span<const std::int64_t> part, char first, char second) {
+    const auto labels = [&](Span<const std::int64_t> part, char first, char second) {
       for (std::size_t d = 0; d < rank; ++d) {
         std::size_t meaning = 0;
         while (part[meaning] != static_cast<std::int64_t>(d)) ++meaning;
@@ -339,7 +339,7 @@ class HloTextWriter {
     literal_part(module_.shapes.dtype(i.shape), module_.shapes.dims(i.shape), bytes);
   }
   /// Writes the elements of the first dimension, and takes theirs from the front of `bytes`.
-  constexpr void literal_part(DType dtype, std::span<const std::int64_t> dims, std::string_view& bytes) {
+  constexpr void literal_part(DType dtype, Span<const std::int64_t> dims, std::string_view& bytes) {
     if (dims.empty()) {
       const auto size = static_cast<std::size_t>(byte_size(dtype));
       element(dtype, bytes.substr(0, size));

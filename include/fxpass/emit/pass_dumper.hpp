@@ -6,6 +6,7 @@
 #include <fxpass/graph/call.hpp>
 #include <fxpass/graph/print.hpp>
 #include <fxpass/pass/observer.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <cstddef>
 #include <filesystem>
@@ -90,7 +91,7 @@ class PassDumper {
     }
     if (!told.empty()) append_to(text, '\n');
   }
-  static void append_groups(Text& text, std::span<const std::int64_t> ranks, std::size_t group_size) {
+  static void append_groups(Text& text, Span<const std::int64_t> ranks, std::size_t group_size) {
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       const bool opens = group_size == 0 || i % group_size == 0;
       if (i > 0) append_to(text, opens ? "], " : ", ");

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <fxpass/emit/emitter.hpp>
+#include <fxpass/support/span.hpp>
 #include <fxpass/support/text.hpp>
 
 #include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 /// @file
@@ -49,7 +49,7 @@ class WireWriter {
     write_text(sink_);
   }
   /// Repeated numbers in one piece.
-  constexpr void packed(std::uint32_t field, std::span<const std::int64_t> values) {
+  constexpr void packed(std::uint32_t field, Span<const std::int64_t> values) {
     if (values.empty()) return;
     std::size_t size = 0;
     for (const std::int64_t value : values) size += varint_size(static_cast<std::uint64_t>(value));

@@ -3,10 +3,10 @@
 
 #include <fxpass/graph/names.hpp>
 #include <fxpass/graph/resolve.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <cstdint>
 #include <initializer_list>
-#include <span>
 #include <string_view>
 #include <utility>
 
@@ -37,9 +37,9 @@ class GraphBuilder {
   /// A contiguous tensor of `sizes` on `device`.
   constexpr auto tensor(DType dtype, std::initializer_list<SymInt> sizes, std::string_view device = "cpu")
       -> ValueSpec {
-    return tensor(dtype, std::span<const SymInt>(sizes.begin(), sizes.size()), device);
+    return tensor(dtype, Span<const SymInt>(sizes.begin(), sizes.size()), device);
   }
-  constexpr auto tensor(DType dtype, std::span<const SymInt> sizes, std::string_view device = "cpu") -> ValueSpec {
+  constexpr auto tensor(DType dtype, Span<const SymInt> sizes, std::string_view device = "cpu") -> ValueSpec {
     Pool<SymInt> strides;
     strides.resize(static_cast<std::uint32_t>(sizes.size()));
     SymInt stride = 1;
@@ -54,14 +54,14 @@ class GraphBuilder {
     return tensor(meta, sizes, strides.view());
   }
   /// A tensor of any layout; `meta` gives dtype, device (of this graph), offset.
-  constexpr auto tensor(TensorMeta meta, std::span<const SymInt> sizes, std::span<const SymInt> strides) -> ValueSpec {
+  constexpr auto tensor(TensorMeta meta, Span<const SymInt> sizes, Span<const SymInt> strides) -> ValueSpec {
     return {ValueKind::tensor, graph_.add_meta(meta, sizes, strides)};
   }
   /// Several values in a tuple.
   constexpr auto tuple(std::initializer_list<ValueSpec> members) -> ValueSpec {
-    return tuple(std::span<const ValueSpec>(members.begin(), members.size()));
+    return tuple(Span<const ValueSpec>(members.begin(), members.size()));
   }
-  constexpr auto tuple(std::span<const ValueSpec> members) -> ValueSpec {
+  constexpr auto tuple(Span<const ValueSpec> members) -> ValueSpec {
     Pool<TensorMeta> metas;
     for (const ValueSpec& member : members)
       metas.push_back(member.kind == ValueKind::tensor ? graph_.meta(member.values.begin) : TensorMeta{});
@@ -78,7 +78,7 @@ class GraphBuilder {
   /// Python values as arguments. A list or tuple may hold any of them; given to two nodes it is copied.
   constexpr auto string(std::string_view value) -> Argument { return Argument::string(text(value)); }
   constexpr auto device(std::string_view value) -> Argument { return {graph_.add_device(value)}; }
-  constexpr auto list(std::span<const Argument> items) -> Argument { return group(ArgumentKind::list, items); }
+  constexpr auto list(Span<const Argument> items) -> Argument { return group(ArgumentKind::list, items); }
   constexpr auto list(std::initializer_list<Argument> items) -> Argument { return group(ArgumentKind::list, items); }
   constexpr auto tuple_of(std::initializer_list<Argument> items) -> Argument {
     return group(ArgumentKind::tuple, items);
@@ -88,11 +88,11 @@ class GraphBuilder {
     return group(ArgumentKind::slice, {start, stop, step});
   }
   /// A list, tuple, dict (key, value, key, value, ...), slice or complex number.
-  constexpr auto group(ArgumentKind kind, std::span<const Argument> items) -> Argument {
+  constexpr auto group(ArgumentKind kind, Span<const Argument> items) -> Argument {
     return Argument::group(kind, adopt(items));
   }
   constexpr auto group(ArgumentKind kind, std::initializer_list<Argument> items) -> Argument {
-    return group(kind, std::span<const Argument>(items.begin(), items.size()));
+    return group(kind, Span<const Argument>(items.begin(), items.size()));
   }
   /// `name=value` in a call.
   constexpr auto keyword(std::string_view name, Argument value) -> Argument { return value.with_keyword(text(name)); }
@@ -116,25 +116,25 @@ class GraphBuilder {
     return graph_.add_node(make(NodeKind::get_attr, name.empty() ? own_name.view() : name, path, value, {}));
   }
   /// `target(*args, **kwargs)`; the name is the operator's unless given.
-  constexpr auto call_function(std::string_view target, std::span<const Argument> arguments, ValueSpec value = {},
+  constexpr auto call_function(std::string_view target, Span<const Argument> arguments, ValueSpec value = {},
                                std::string_view name = {}) -> NodeId {
     return call(NodeKind::call_function, target, arguments, value, name);
   }
   constexpr auto call_function(std::string_view target, std::initializer_list<Argument> arguments,
                                ValueSpec value = {}, std::string_view name = {}) -> NodeId {
-    return call_function(target, std::span<const Argument>(arguments.begin(), arguments.size()), value, name);
+    return call_function(target, Span<const Argument>(arguments.begin(), arguments.size()), value, name);
   }
   /// `arguments[0].target(...)`
-  constexpr auto call_method(std::string_view target, std::span<const Argument> arguments, ValueSpec value = {},
+  constexpr auto call_method(std::string_view target, Span<const Argument> arguments, ValueSpec value = {},
                              std::string_view name = {}) -> NodeId {
     return call(NodeKind::call_method, target, arguments, value, name);
   }
   constexpr auto call_method(std::string_view target, std::initializer_list<Argument> arguments, ValueSpec value = {},
                              std::string_view name = {}) -> NodeId {
-    return call_method(target, std::span<const Argument>(arguments.begin(), arguments.size()), value, name);
+    return call_method(target, Span<const Argument>(arguments.begin(), arguments.size()), value, name);
   }
   /// A call of any kind.
-  constexpr auto call(NodeKind kind, std::string_view target, std::span<const Argument> arguments, ValueSpec value,
+  constexpr auto call(NodeKind kind, std::string_view target, Span<const Argument> arguments, ValueSpec value,
                       std::string_view name = {}) -> NodeId {
     Text own_name;
     if (name.empty()) {
@@ -146,16 +146,16 @@ class GraphBuilder {
     return graph_.add_node(node);
   }
   /// The output node; every value is a user output. Call it once, last; `finish` adds an empty one if it is missing.
-  constexpr auto output(std::span<const Argument> values) -> NodeId {
+  constexpr auto output(Span<const Argument> values) -> NodeId {
     for (std::size_t i = 0; i < values.size(); ++i) graph_.add_output({});
     return output_with_specs(values);
   }
   constexpr auto output(std::initializer_list<Argument> values) -> NodeId {
-    return output(std::span<const Argument>(values.begin(), values.size()));
+    return output(Span<const Argument>(values.begin(), values.size()));
   }
   /// The output node, with a spec for each value. The program's own outputs are moved to the front, as the graph
   /// demands; the order is otherwise kept. Needs as many specs as values.
-  constexpr auto output(std::span<const Argument> values, std::span<const OutputSpec> specs) -> NodeId {
+  constexpr auto output(Span<const Argument> values, Span<const OutputSpec> specs) -> NodeId {
     Pool<Argument> ordered;
     for (const bool returned : {true, false})
       for (std::size_t i = 0; i < values.size(); ++i)
@@ -192,7 +192,7 @@ class GraphBuilder {
 
  private:
   constexpr auto make(NodeKind kind, std::string_view name, std::string_view target, ValueSpec value,
-                      std::span<const Argument> arguments) -> Node {
+                      Span<const Argument> arguments) -> Node {
     Node node;
     node.kind = kind;
     node.value_kind = value.kind;
@@ -203,13 +203,13 @@ class GraphBuilder {
     node.arguments = adopt(arguments);
     return node;
   }
-  constexpr auto output_with_specs(std::span<const Argument> values) -> NodeId {
+  constexpr auto output_with_specs(Span<const Argument> values) -> NodeId {
     has_output_ = true;
     return graph_.add_node(make(NodeKind::output, "output", "output", {}, values));
   }
   /// `arguments` as a node or group may hold them: a group has one owner, so that editing one node cannot change
   /// another; a group that has an owner already is copied. Groups are made in pool order, so one watermark tells.
-  constexpr auto adopt(std::span<const Argument> arguments) -> Range {
+  constexpr auto adopt(Span<const Argument> arguments) -> Range {
     bool has_groups = false;
     for (const Argument& a : arguments) has_groups |= a.is_group();
     if (!has_groups) return graph_.add_arguments(arguments);

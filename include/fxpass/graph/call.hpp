@@ -3,6 +3,7 @@
 
 #include <fxpass/graph/resolve.hpp>
 #include <fxpass/support/diagnostic.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -132,7 +133,7 @@ class Call {
     return list;
   }
   /// The members of a list of tensors; none where it is no list.
-  [[nodiscard]] constexpr auto list(std::string_view name) const -> std::optional<std::span<const Argument>> {
+  [[nodiscard]] constexpr auto list(std::string_view name) const -> std::optional<Span<const Argument>> {
     const auto a = given(name);
     return a && a->is_sequence() ? std::optional(graph_->children(*a)) : std::nullopt;
   }

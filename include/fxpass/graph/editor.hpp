@@ -2,9 +2,9 @@
 #pragma once
 
 #include <fxpass/graph/builder.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <initializer_list>
-#include <span>
 #include <string_view>
 #include <utility>
 
@@ -95,7 +95,7 @@ class Editor {
 
   /// Inserts `target(arguments)` before node `position`, an old or an inserted one, behind what was inserted there
   /// earlier. It takes over the stack trace of `position`. The name is made unique.
-  constexpr auto insert_before(NodeId position, std::string_view target, std::span<const Argument> arguments,
+  constexpr auto insert_before(NodeId position, std::string_view target, Span<const Argument> arguments,
                                ValueSpec value, std::string_view name = {}) -> NodeId {
     Node node;
     node.kind = NodeKind::call_function;
@@ -123,7 +123,7 @@ class Editor {
   }
   constexpr auto insert_before(NodeId position, std::string_view target, std::initializer_list<Argument> arguments,
                                ValueSpec value, std::string_view name = {}) -> NodeId {
-    return insert_before(position, target, std::span<const Argument>(arguments.begin(), arguments.size()), value,
+    return insert_before(position, target, Span<const Argument>(arguments.begin(), arguments.size()), value,
                          name);
   }
 
@@ -235,7 +235,7 @@ class Editor {
       if (!is_erased({i})) remap(graph_->mutable_arguments(NodeId{i}), map, i >= old_count_);
     for (InputSpec& input : graph_->mutable_inputs()) input.node = map[input.node.index];
   }
-  constexpr void remap(std::span<Argument> arguments, const Pool<NodeId>& map, bool is_new) {
+  constexpr void remap(Span<Argument> arguments, const Pool<NodeId>& map, bool is_new) {
     for (Argument& a : arguments) {
       if (a.is_node()) {
         const NodeId used = is_new ? a.node() : replacements_[a.node()];

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <fxpass/graph/graph.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <utility>
 
 /// @file
@@ -32,7 +32,7 @@ struct Geometry {
 };
 
 /// Strides of a row-major tensor without gaps. Sizes of 0 count as 1, as in PyTorch.
-[[nodiscard]] constexpr auto contiguous_strides(std::span<const std::int64_t> sizes) -> Pool<std::int64_t> {
+[[nodiscard]] constexpr auto contiguous_strides(Span<const std::int64_t> sizes) -> Pool<std::int64_t> {
   Pool<std::int64_t> strides;
   strides.resize(static_cast<std::uint32_t>(sizes.size()), 1);
   std::int64_t stride = 1;
@@ -98,8 +98,8 @@ struct Geometry {
 }
 
 /// Whether several elements share a place because a dimension has stride 0; PyTorch refuses to write such a tensor.
-[[nodiscard]] constexpr auto has_expanded_dimension(std::span<const std::int64_t> sizes,
-                                                    std::span<const std::int64_t> strides) -> bool {
+[[nodiscard]] constexpr auto has_expanded_dimension(Span<const std::int64_t> sizes,
+                                                    Span<const std::int64_t> strides) -> bool {
   for (std::size_t i = 0; i < sizes.size(); ++i)
     if (sizes[i] > 1 && strides[i] == 0) return true;
   return false;
@@ -134,7 +134,7 @@ struct Geometry {
 
 /// Strides with which `g` can be seen in shape `sizes` without moving elements; none if PyTorch has to copy.
 /// Needs equal element counts. O(rank + sizes).
-[[nodiscard]] constexpr auto view_strides(const Geometry& g, std::span<const std::int64_t> sizes)
+[[nodiscard]] constexpr auto view_strides(const Geometry& g, Span<const std::int64_t> sizes)
     -> std::optional<Pool<std::int64_t>> {
   if (g.element_count() == 0) return contiguous_strides(sizes);
   Pool<std::int64_t> strides;
@@ -238,7 +238,7 @@ struct SliceArgument {
 }
 
 /// Sizes with one -1 replaced by what is left of `count` elements; none if that does not come out even.
-[[nodiscard]] constexpr auto infer_sizes(std::span<const std::int64_t> sizes, std::int64_t count)
+[[nodiscard]] constexpr auto infer_sizes(Span<const std::int64_t> sizes, std::int64_t count)
     -> std::optional<Pool<std::int64_t>> {
   Pool<std::int64_t> result;
   std::int64_t known = 1;
@@ -262,7 +262,7 @@ struct SliceArgument {
 }
 
 /// Whether a tensor of sizes `from` can be broadcast to exactly `to`.
-[[nodiscard]] constexpr auto broadcasts_to(std::span<const std::int64_t> from, std::span<const std::int64_t> to) -> bool {
+[[nodiscard]] constexpr auto broadcasts_to(Span<const std::int64_t> from, Span<const std::int64_t> to) -> bool {
   if (from.size() > to.size()) return false;
   const auto expanded = to.subspan(to.size() - from.size());
   for (std::size_t i = 0; i < from.size(); ++i)

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <fxpass/graph/node.hpp>
+#include <fxpass/support/span.hpp>
 #include <fxpass/support/text.hpp>
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -38,7 +38,7 @@ class Graph {
   // Nodes ------------------------------------------------------------------------------------------------------------
   /// The node table, in program order; a record by its id. Needs `holds(id)`. O(1).
   [[nodiscard]] constexpr auto node_count() const -> std::uint32_t { return nodes_.size(); }
-  [[nodiscard]] constexpr auto nodes() const -> std::span<const Node> { return nodes_.view(); }
+  [[nodiscard]] constexpr auto nodes() const -> Span<const Node> { return nodes_.view(); }
   [[nodiscard]] constexpr auto node(NodeId id) const -> const Node& { return nodes_[id.index]; }
   [[nodiscard]] constexpr auto mutable_node(NodeId id) -> Node& { return nodes_[id.index]; }
   /// The output node. Needs a finished graph.
@@ -47,7 +47,7 @@ class Graph {
   [[nodiscard]] constexpr auto op(NodeId id) const -> const Operator& { return operators_[node(id).op.index]; }
   [[nodiscard]] constexpr auto op(OpId id) const -> const Operator& { return operators_[id.index]; }
   /// All operators that nodes call, by `OpId`; record 0 is "no operator".
-  [[nodiscard]] constexpr auto operators() const -> std::span<const Operator> { return operators_.view(); }
+  [[nodiscard]] constexpr auto operators() const -> Span<const Operator> { return operators_.view(); }
   /// The schema of the node's operator; empty if unknown. Valid while the graph is.
   [[nodiscard]] constexpr auto schema(const Operator& o) const -> ops::Schema {
     if (o.row != ops::no_row) return ops::schema(o.row);
@@ -80,14 +80,14 @@ class Graph {
   // Arguments --------------------------------------------------------------------------------------------------------
   /// The arguments of a node, positional ones first; or those in a range of the graph. Valid until arguments are
   /// added.
-  [[nodiscard]] constexpr auto arguments(NodeId id) const -> std::span<const Argument> {
+  [[nodiscard]] constexpr auto arguments(NodeId id) const -> Span<const Argument> {
     return arguments_.view(node(id).arguments);
   }
-  [[nodiscard]] constexpr auto arguments_in(Range range) const -> std::span<const Argument> {
+  [[nodiscard]] constexpr auto arguments_in(Range range) const -> Span<const Argument> {
     return arguments_.view(range);
   }
   /// Members of a list, tuple, dict, slice or complex argument.
-  [[nodiscard]] constexpr auto children(const Argument& a) const -> std::span<const Argument> {
+  [[nodiscard]] constexpr auto children(const Argument& a) const -> Span<const Argument> {
     return arguments_.view(a.children());
   }
   /// The text of a symbolic expression. Needs `s.is_symbolic()`.
@@ -111,7 +111,7 @@ class Graph {
 
   // Metadata ---------------------------------------------------------------------------------------------------------
   /// Metadata of the node's values: one for a tensor, one a member for a tuple.
-  [[nodiscard]] constexpr auto values(NodeId id) const -> std::span<const TensorMeta> {
+  [[nodiscard]] constexpr auto values(NodeId id) const -> Span<const TensorMeta> {
     return metas_.view(node(id).values);
   }
   /// Metadata of the tensor that the node is; null if it is none or nothing is known of it.
@@ -124,17 +124,17 @@ class Graph {
   /// A record by its index, as ranges of values have it.
   [[nodiscard]] constexpr auto meta(std::uint32_t index) const -> const TensorMeta& { return metas_[index]; }
   /// Sizes, or strides in elements, of a tensor: `rank` numbers or expressions.
-  [[nodiscard]] constexpr auto sizes(const TensorMeta& m) const -> std::span<const SymInt> {
+  [[nodiscard]] constexpr auto sizes(const TensorMeta& m) const -> Span<const SymInt> {
     return dims_.view(Range{m.dims, m.rank});
   }
-  [[nodiscard]] constexpr auto strides(const TensorMeta& m) const -> std::span<const SymInt> {
+  [[nodiscard]] constexpr auto strides(const TensorMeta& m) const -> Span<const SymInt> {
     return dims_.view(Range{m.dims + m.rank, m.rank});
   }
 
   // Inputs and outputs -----------------------------------------------------------------------------------------------
   /// What the placeholders and the output's arguments are, one for one.
-  [[nodiscard]] constexpr auto inputs() const -> std::span<const InputSpec> { return inputs_.view(); }
-  [[nodiscard]] constexpr auto outputs() const -> std::span<const OutputSpec> { return outputs_.view(); }
+  [[nodiscard]] constexpr auto inputs() const -> Span<const InputSpec> { return inputs_.view(); }
+  [[nodiscard]] constexpr auto outputs() const -> Span<const OutputSpec> { return outputs_.view(); }
   /// How many outputs the program itself returns; they come first.
   [[nodiscard]] constexpr auto original_output_count() const -> std::uint32_t {
     std::uint32_t count = 0;
@@ -153,13 +153,13 @@ class Graph {
     return p == 0 ? nullptr : &partitions_[p - 1];
   }
   /// The ranks of a partition, group by group.
-  [[nodiscard]] constexpr auto ranks(const Partition& p) const -> std::span<const std::int64_t> {
+  [[nodiscard]] constexpr auto ranks(const Partition& p) const -> Span<const std::int64_t> {
     return ranks_.view(p.ranks);
   }
   /// All partitions that collectives of the graph name.
-  [[nodiscard]] constexpr auto partitions() const -> std::span<const Partition> { return partitions_.view(); }
+  [[nodiscard]] constexpr auto partitions() const -> Span<const Partition> { return partitions_.view(); }
   /// The graphs that higher-order operators call, by their number.
-  [[nodiscard]] constexpr auto subgraphs() const -> std::span<const Graph> { return subgraphs_; }
+  [[nodiscard]] constexpr auto subgraphs() const -> Span<const Graph> { return subgraphs_; }
   [[nodiscard]] constexpr auto mutable_subgraph(std::uint32_t index) -> Graph& { return subgraphs_[index]; }
 
   // Whether a record refers to something that this graph has. The readings above need it; `verify` asks for it. -----------
@@ -184,7 +184,7 @@ class Graph {
   /// A text as a record stores it. Each call stores one: whoever adds many uses a `TextInterner`.
   constexpr auto add_text(std::string_view text) -> TextId {
     if (text.empty()) return {};
-    return {texts_.push_back(chars_.append(std::span<const char>(text.data(), text.size())))};
+    return {texts_.push_back(chars_.append(Span<const char>(text.data(), text.size())))};
   }
   /// A device, stored once. O(devices).
   constexpr auto add_device(std::string_view device) -> DeviceId {
@@ -197,7 +197,7 @@ class Graph {
     return SymInt::expression(expressions_.push_back(add_text(expression)));
   }
   /// Arguments, one behind the other; `arguments` may lie in this graph.
-  constexpr auto add_arguments(std::span<const Argument> arguments) -> Range { return arguments_.append(arguments); }
+  constexpr auto add_arguments(Span<const Argument> arguments) -> Range { return arguments_.append(arguments); }
   /// `a` with members of its own: a group belongs to one node, so that renumbering it once is right.
   /// By value: `a` may lie in the pool, which grows.
   constexpr auto clone(Argument a) -> Argument {
@@ -207,7 +207,7 @@ class Graph {
     return Argument::group(a.kind(), add_arguments(members.view())).with_keyword(a.keyword());
   }
   /// Metadata of a tensor of `sizes` and `strides` (in elements), as many; `meta` gives the rest.
-  constexpr auto add_meta(TensorMeta meta, std::span<const SymInt> sizes, std::span<const SymInt> strides) -> Range {
+  constexpr auto add_meta(TensorMeta meta, Span<const SymInt> sizes, Span<const SymInt> strides) -> Range {
     meta.known = true;
     meta.rank = static_cast<std::uint32_t>(sizes.size());
     // Neighbours in a program mostly are alike: they share one record, which nobody changes.
@@ -217,11 +217,11 @@ class Graph {
     return {metas_.push_back(meta), 1};
   }
   /// Metadata of the members of a tuple.
-  constexpr auto add_metas(std::span<const TensorMeta> metas) -> Range { return metas_.append(metas); }
+  constexpr auto add_metas(Span<const TensorMeta> metas) -> Range { return metas_.append(metas); }
   /// An operator; `OperatorInterner` keeps each once.
   constexpr auto add_operator(Operator o) -> OpId { return {operators_.push_back(o)}; }
   /// Replica groups: ranks group by group. Returns what `Node::replica_groups` stores.
-  constexpr auto add_partition(std::span<const std::int64_t> ranks, std::uint32_t group_size) -> std::uint32_t {
+  constexpr auto add_partition(Span<const std::int64_t> ranks, std::uint32_t group_size) -> std::uint32_t {
     return partitions_.push_back({ranks_.append(ranks), group_size}) + 1;
   }
   /// A graph that a higher-order operator calls. Returns its number.
@@ -237,24 +237,24 @@ class Graph {
 
   // Changing records in place ----------------------------------------------------------------------------------------
   /// The arguments of a node, or others of the graph, to be changed. Valid until arguments are added.
-  [[nodiscard]] constexpr auto mutable_arguments(NodeId id) -> std::span<Argument> {
+  [[nodiscard]] constexpr auto mutable_arguments(NodeId id) -> Span<Argument> {
     return arguments_.view(node(id).arguments);
   }
-  [[nodiscard]] constexpr auto mutable_arguments_in(Range range) -> std::span<Argument> {
+  [[nodiscard]] constexpr auto mutable_arguments_in(Range range) -> Span<Argument> {
     return arguments_.view(range);
   }
-  [[nodiscard]] constexpr auto mutable_children(const Argument& a) -> std::span<Argument> {
+  [[nodiscard]] constexpr auto mutable_children(const Argument& a) -> Span<Argument> {
     return arguments_.view(a.children());
   }
   /// Gives a node other arguments.
-  constexpr void set_arguments(NodeId id, std::span<const Argument> arguments) {
+  constexpr void set_arguments(NodeId id, Span<const Argument> arguments) {
     mutable_node(id).arguments = add_arguments(arguments);
   }
   /// What is said of outputs and inputs.
-  [[nodiscard]] constexpr auto mutable_outputs() -> std::span<OutputSpec> {
+  [[nodiscard]] constexpr auto mutable_outputs() -> Span<OutputSpec> {
     return outputs_.view(Range{0, outputs_.size()});
   }
-  [[nodiscard]] constexpr auto mutable_inputs() -> std::span<InputSpec> {
+  [[nodiscard]] constexpr auto mutable_inputs() -> Span<InputSpec> {
     return inputs_.view(Range{0, inputs_.size()});
   }
   /// Replaces the node table by `nodes`, whose operands, and those of the specs, the caller has renumbered.
@@ -275,11 +275,11 @@ class Graph {
   }
 
  private:
-  [[nodiscard]] constexpr auto is_same(const TensorMeta& a, std::span<const SymInt> sizes,
-                                       std::span<const SymInt> strides, const TensorMeta& b) const -> bool {
+  [[nodiscard]] constexpr auto is_same(const TensorMeta& a, Span<const SymInt> sizes,
+                                       Span<const SymInt> strides, const TensorMeta& b) const -> bool {
     return b.known && a.dtype == b.dtype && a.layout == b.layout && a.requires_grad == b.requires_grad &&
-           a.device == b.device && a.storage_offset == b.storage_offset && std::ranges::equal(sizes, this->sizes(b)) &&
-           std::ranges::equal(strides, this->strides(b));
+           a.device == b.device && a.storage_offset == b.storage_offset && same_elements(sizes, this->sizes(b)) &&
+           same_elements(strides, this->strides(b));
   }
   [[nodiscard]] static constexpr auto within(Range r, std::uint32_t size) -> bool {
     return r.begin <= size && r.count <= size - r.begin;
@@ -305,7 +305,7 @@ class Graph {
       default: return mine.bits() == theirs.bits();
     }
   }
-  constexpr auto same(std::span<const Argument> mine, const Graph& b, std::span<const Argument> theirs) const -> bool {
+  constexpr auto same(Span<const Argument> mine, const Graph& b, Span<const Argument> theirs) const -> bool {
     if (mine.size() != theirs.size()) return false;
     for (std::size_t i = 0; i < mine.size(); ++i)
       if (!same(mine[i], b, theirs[i])) return false;

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <fxpass/graph/resolve.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
-#include <span>
 #include <string_view>
 
 /// @file
@@ -226,7 +226,7 @@ class OperatorInterner {
   constexpr void declare(TextId target, TextId schema) { declared_.push_back({target, schema}); }
 
   /// The record of the operator that `target(arguments)` means.
-  constexpr auto intern(Graph& graph, NodeKind kind, TextId target, std::span<const Argument> arguments) -> OpId {
+  constexpr auto intern(Graph& graph, NodeKind kind, TextId target, Span<const Argument> arguments) -> OpId {
     // A full name of an overload means the same whatever the arguments are; a packet, `torch.ops.aten.add`, does not.
     const bool is_known = kind == NodeKind::call_function && target.index < of_overload_.size();
     if (is_known && of_overload_[target.index] != OpId{}) return of_overload_[target.index];
@@ -247,7 +247,7 @@ class OperatorInterner {
     TextId schema;
   };
   constexpr auto find_or_add(Graph& graph, NodeKind kind, TextId target, std::string_view spelling,
-                             std::span<const Argument> arguments, bool is_overload) -> OpId {
+                             Span<const Argument> arguments, bool is_overload) -> OpId {
     const std::uint64_t h = hash(kind, spelling);
     if (is_overload) {
       const std::uint32_t known = find(graph, h, kind, spelling, nullptr);

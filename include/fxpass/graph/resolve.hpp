@@ -5,8 +5,8 @@
 #include <fxpass/ops/mutations.hpp>
 #include <fxpass/ops/spelling.hpp>
 #include <fxpass/ops/views.hpp>
+#include <fxpass/support/span.hpp>
 
-#include <span>
 #include <string_view>
 
 /// @file
@@ -100,7 +100,7 @@ class ArgumentMatcher {
 /// Whether `arguments` can be bound to the parameters: each argument finds a parameter that takes it, and each
 /// parameter without default gets one.
 [[nodiscard]] constexpr auto binds(const Graph& graph, ops::ParameterReader parameters,
-                                   std::span<const Argument> arguments, bool numbers_are_tensors) -> bool {
+                                   Span<const Argument> arguments, bool numbers_are_tensors) -> bool {
   const ArgumentMatcher matcher(graph, numbers_are_tensors);
   std::size_t positional = 0;
   std::size_t bound = 0;
@@ -136,7 +136,7 @@ class ArgumentMatcher {
 
 /// Whether the call says `inplace=True`, by keyword or position.
 [[nodiscard]] constexpr auto asks_for_inplace(const Graph& graph, std::string_view parameters,
-                                              std::span<const Argument> arguments) -> bool {
+                                              Span<const Argument> arguments) -> bool {
   ops::ParameterReader reader(parameters);
   std::size_t position = 0;
   for (auto p = reader.next(); p; p = reader.next(), ++position) {
@@ -152,7 +152,7 @@ class ArgumentMatcher {
 
 /// First overload of `set` that takes `arguments`, in Python's order where `parameters` is given.
 [[nodiscard]] constexpr auto choose_overload(const Graph& graph, ops::OverloadSet set, std::string_view parameters,
-                                             std::span<const Argument> arguments) -> ops::CatalogRow {
+                                             Span<const Argument> arguments) -> ops::CatalogRow {
   for (const bool numbers_are_tensors : {false, true}) {
     for (ops::CatalogRow row = set.first; row < set.last; ++row) {
       if (!parameters.empty()) {
@@ -169,7 +169,7 @@ class ArgumentMatcher {
 
 /// The overload that a call of `target` with `arguments` means. O(overloads x schema length).
 [[nodiscard]] constexpr auto resolve(const Graph& graph, NodeKind kind, std::string_view target,
-                                     std::span<const Argument> arguments) -> Resolution {
+                                     Span<const Argument> arguments) -> Resolution {
   Resolution result;
   for (const Argument& a : arguments)
     if (a.is_keyword() && a.is_node() && graph.text(a.keyword()) == "out") {

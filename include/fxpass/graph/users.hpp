@@ -2,9 +2,9 @@
 #pragma once
 
 #include <fxpass/graph/graph.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <cstdint>
-#include <span>
 
 /// @file
 /// `Users`: which nodes use which, as a table beside the graph.
@@ -43,7 +43,7 @@ class Users {
   }
 
   /// The nodes that use `id`; one that uses it twice stands once.
-  [[nodiscard]] constexpr auto operator[](NodeId id) const -> std::span<const NodeId> {
+  [[nodiscard]] constexpr auto operator[](NodeId id) const -> Span<const NodeId> {
     return users_.view(Range{begin_[id.index], begin_[id.index + 1] - begin_[id.index]});
   }
 

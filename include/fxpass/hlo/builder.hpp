@@ -6,6 +6,7 @@
 #include <fxpass/hlo/shape_inference.hpp>
 #include <fxpass/support/expected.hpp>
 #include <fxpass/support/float_format.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -13,7 +14,6 @@
 #include <initializer_list>
 #include <limits>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -30,16 +30,16 @@ class ReplicaGroups {
   constexpr ReplicaGroups() = default;
 
   /// Adds a group. Its ranks keep their order: in it shards are cut and joined.
-  constexpr void add(std::span<const std::int64_t> ranks) {
+  constexpr void add(Span<const std::int64_t> ranks) {
     numbers_.push_back(static_cast<std::int64_t>(ranks.size()));
     numbers_.append(ranks);
   }
   constexpr void add(std::initializer_list<std::int64_t> ranks) {
-    add(std::span(ranks.begin(), ranks.size()));
+    add(Span(ranks.begin(), ranks.size()));
   }
 
   /// Each group as its size and its ranks, as `AttributeKey::replica_groups` holds them.
-  [[nodiscard]] constexpr auto numbers() const -> std::span<const std::int64_t> { return numbers_.view(); }
+  [[nodiscard]] constexpr auto numbers() const -> Span<const std::int64_t> { return numbers_.view(); }
 
  private:
   Pool<std::int64_t> numbers_;
@@ -63,15 +63,15 @@ struct CustomCall {
   std::string_view backend_config = {};           ///< text for the backend
   ApiVersion api_version = ApiVersion::original;  ///< how the backend calls it
   bool has_side_effect = false;                   ///< it is kept, used or not
-  std::span<const Alias> aliases = {};            ///< results in the buffers of operands
-  std::span<const ComputationId> called = {};     ///< computations that it calls
+  Span<const Alias> aliases = {};            ///< results in the buffers of operands
+  Span<const ComputationId> called = {};     ///< computations that it calls
 };
 
 namespace detail {
 /// An attribute as an operation gives it; looks at its argument, which outlives the call.
 struct NewAttribute {
   constexpr NewAttribute(AttributeKey k, std::string_view t) : key(k), text(t) {}
-  constexpr NewAttribute(AttributeKey k, std::span<const std::int64_t> l) : key(k), list(l) {}
+  constexpr NewAttribute(AttributeKey k, Span<const std::int64_t> l) : key(k), list(l) {}
   constexpr NewAttribute(AttributeKey k, const Dims& l)
       : key(k), list(l.view()), overflowed(l.overflowed()) {}
   constexpr NewAttribute(AttributeKey k, std::integral auto n)
@@ -83,7 +83,7 @@ struct NewAttribute {
 
   AttributeKey key;
   std::string_view text = {};
-  std::span<const std::int64_t> list = {};
+  Span<const std::int64_t> list = {};
   std::int64_t number = 0;
   bool is_number = false;
   bool overflowed = false;
@@ -186,9 +186,9 @@ class Builder {
     // The attributes of an instruction lie together: those of an older one move to the end.
     const Range old = i.attributes;
     i.attributes = module_.attributes.append(module_.attributes.view(old));
-    Range chars = module_.chars.append(std::span<const char>(key.data(), key.size()));
+    Range chars = module_.chars.append(Span<const char>(key.data(), key.size()));
     module_.chars.push_back('=');
-    chars.count += 1 + module_.chars.append(std::span<const char>(text.data(), text.size())).count;
+    chars.count += 1 + module_.chars.append(Span<const char>(text.data(), text.size())).count;
     module_.attributes.push_back({AttributeKey::frontend_attribute, chars});
     ++i.attributes.count;
     sort_attributes(i.attributes);
@@ -291,12 +291,12 @@ class Builder {
   template <class T>
     requires std::integral<T> || std::floating_point<T>
   constexpr auto constant(DType dtype, T value) -> Value {
-    return constant(dtype, Dims{}, std::span<const T>(&value, 1));
+    return constant(dtype, Dims{}, Span<const T>(&value, 1));
   }
   /// An array of `values`, row-major.
-  template <class T, std::size_t N>
+  template <class T>
     requires std::integral<T> || std::floating_point<T>
-  constexpr auto constant(DType dtype, const Dims& dims, std::span<T, N> values) -> Value {
+  constexpr auto constant(DType dtype, const Dims& dims, Span<T> values) -> Value {
     const auto size = static_cast<std::size_t>(byte_size(dtype));
     if (values.size() > largest_literal / size) return fail(too_large());
     Pool<char> bytes;
@@ -494,13 +494,13 @@ class Builder {
   }
   /// A window of `sizes` from the indices `starts`, scalars, one a dimension. XLA moves one that would stick
   /// out inside.
-  constexpr auto dynamic_slice(Value x, std::span<const Value> starts, const Dims& sizes) -> Value {
+  constexpr auto dynamic_slice(Value x, Span<const Value> starts, const Dims& sizes) -> Value {
     return make(Opcode::dynamic_slice, {}, with_first(x, starts).view(),
                 {{AttributeKey::dynamic_slice_sizes, sizes}});
   }
   /// `x` with `update` from the indices `starts` on, which XLA moves so that it fits. In a chain, done in
   /// place.
-  constexpr auto dynamic_update_slice(Value x, Value update, std::span<const Value> starts) -> Value {
+  constexpr auto dynamic_update_slice(Value x, Value update, Span<const Value> starts) -> Value {
     Pool<Value> operands;
     operands.push_back(x);
     operands.push_back(update);
@@ -508,12 +508,12 @@ class Builder {
     return make(Opcode::dynamic_update_slice, {}, operands.view(), {});
   }
   /// The arrays one behind the other along `dimension`; the other sizes are equal.
-  constexpr auto concatenate(std::span<const Value> values, std::int64_t dimension) -> Value {
+  constexpr auto concatenate(Span<const Value> values, std::int64_t dimension) -> Value {
     if (values.size() == 1) return values[0];
     return make(Opcode::concatenate, {}, values, {{AttributeKey::dimensions, dimension}});
   }
   constexpr auto concatenate(std::initializer_list<Value> values, std::int64_t dimension) -> Value {
-    return concatenate(std::span(values.begin(), values.size()), dimension);
+    return concatenate(Span(values.begin(), values.size()), dimension);
   }
   /// `low` and `high` may be negative, which cuts; `interior` lies between neighbours.
   constexpr auto pad(Value x, Value padding, const Dims& low, const Dims& high, const Dims& interior)
@@ -586,7 +586,7 @@ class Builder {
     return make(Opcode::reduce, {}, {x, init}, {{AttributeKey::dimensions, dimensions}}, {reducer});
   }
   /// Several arrays at once; the result is a tuple.
-  constexpr auto reduce(std::span<const Value> values, std::span<const Value> inits, const Dims& dimensions,
+  constexpr auto reduce(Span<const Value> values, Span<const Value> inits, const Dims& dimensions,
                         ComputationId reducer) -> Value {
     return make(Opcode::reduce, {}, joined(values, inits).view(), {{AttributeKey::dimensions, dimensions}},
                 {reducer});
@@ -596,7 +596,7 @@ class Builder {
     return make(Opcode::reduce_window, {}, {x, init}, {{AttributeKey::window, window_numbers(window).view()}},
                 {reducer});
   }
-  constexpr auto reduce_window(std::span<const Value> values, std::span<const Value> inits,
+  constexpr auto reduce_window(Span<const Value> values, Span<const Value> inits,
                                const Window& window, ComputationId reducer) -> Value {
     return make(Opcode::reduce_window, {}, joined(values, inits).view(),
                 {{AttributeKey::window, window_numbers(window).view()}}, {reducer});
@@ -609,21 +609,21 @@ class Builder {
                 {{AttributeKey::window, window_numbers(window).view()}}, {select, scatter});
   }
   /// Sorts all arrays by the comparator's order of `(a0, b0, a1, b1, ...)`; several give a tuple.
-  constexpr auto sort(std::span<const Value> values, std::int64_t dimension, bool is_stable,
+  constexpr auto sort(Span<const Value> values, std::int64_t dimension, bool is_stable,
                       ComputationId comparator) -> Value {
     return make(Opcode::sort, {}, values,
                 {{AttributeKey::dimensions, dimension}, {AttributeKey::is_stable, is_stable}}, {comparator});
   }
   constexpr auto sort(std::initializer_list<Value> values, std::int64_t dimension, bool is_stable,
                       ComputationId comparator) -> Value {
-    return sort(std::span(values.begin(), values.size()), dimension, is_stable, comparator);
+    return sort(Span(values.begin(), values.size()), dimension, is_stable, comparator);
   }
   /// The k largest or smallest of the last dimension, and their places as s32.
   constexpr auto topk(Value x, std::int64_t k, bool largest) -> Value {
     return make(Opcode::topk, {}, {x}, {{AttributeKey::k, k}, {AttributeKey::largest, largest}});
   }
   /// `function` of the arrays' elements, which have one shape.
-  constexpr auto map(std::span<const Value> values, ComputationId function) -> Value {
+  constexpr auto map(Span<const Value> values, ComputationId function) -> Value {
     const Dims all = values.empty() ? Dims{} : iota_dims(rank(values[0]));
     return make(Opcode::map, {}, values, {{AttributeKey::dimensions, all}}, {function});
   }
@@ -672,18 +672,18 @@ class Builder {
   }
   /// Calls the branch that `selector` picks (PRED: the first if true; s32: by number) with that branch's
   /// operand.
-  constexpr auto conditional(Value selector, std::span<const Value> operands,
-                             std::span<const ComputationId> branches) -> Value {
+  constexpr auto conditional(Value selector, Span<const Value> operands,
+                             Span<const ComputationId> branches) -> Value {
     return make(Opcode::conditional, {}, with_first(selector, operands).view(), {}, branches);
   }
   /// The result of a computation of those operands.
-  constexpr auto call(ComputationId computation, std::span<const Value> operands) -> Value {
+  constexpr auto call(ComputationId computation, Span<const Value> operands) -> Value {
     return make(Opcode::call, {}, operands, {}, {computation});
   }
   /// Several values as one; and one of them. An element of a tuple made here is that value.
-  constexpr auto tuple(std::span<const Value> values) -> Value { return make(Opcode::tuple, {}, values, {}); }
+  constexpr auto tuple(Span<const Value> values) -> Value { return make(Opcode::tuple, {}, values, {}); }
   constexpr auto tuple(std::initializer_list<Value> values) -> Value {
-    return tuple(std::span(values.begin(), values.size()));
+    return tuple(Span(values.begin(), values.size()));
   }
   constexpr auto get_tuple_element(Value tuple_value, std::int64_t index) -> Value {
     if (!tuple_value.valid()) return {};
@@ -696,7 +696,7 @@ class Builder {
   constexpr auto opt_barrier(Value x) -> Value { return make(Opcode::opt_barrier, {}, {x}, {}); }
 
   /// What the backend calls `what.target`, of the operands; the result has the shape given.
-  constexpr auto custom_call(const CustomCall& what, std::span<const Value> operands, ShapeId result)
+  constexpr auto custom_call(const CustomCall& what, Span<const Value> operands, ShapeId result)
       -> Value {
     Pool<std::int64_t> aliases;
     for (const CustomCall::Alias& alias : what.aliases) {
@@ -715,13 +715,13 @@ class Builder {
                              const Shape& result) -> Value {
     const Expected<ShapeId> id = intern(result);
     if (!id) return fail(id.error().front());
-    return custom_call(what, std::span(operands.begin(), operands.size()), *id);
+    return custom_call(what, Span(operands.begin(), operands.size()), *id);
   }
 
   // ---- communication
 
   /// Several operands are reduced together and give a tuple.
-  constexpr auto all_reduce(std::span<const Value> values, ComputationId reducer, const ReplicaGroups& groups,
+  constexpr auto all_reduce(Span<const Value> values, ComputationId reducer, const ReplicaGroups& groups,
                             Channel channel = {}) -> Value {
     return make(Opcode::all_reduce, {}, values,
                 {{AttributeKey::channel_id, channel.id},
@@ -731,7 +731,7 @@ class Builder {
   }
   constexpr auto all_reduce(Value x, ComputationId reducer, const ReplicaGroups& groups, Channel channel = {})
       -> Value {
-    return all_reduce(std::span<const Value>(&x, 1), reducer, groups, channel);
+    return all_reduce(Span<const Value>(&x, 1), reducer, groups, channel);
   }
   /// The arrays of a group one behind the other along `dimension`, in the group's order.
   constexpr auto all_gather(Value x, std::int64_t dimension, const ReplicaGroups& groups,
@@ -761,13 +761,13 @@ class Builder {
                  {AttributeKey::replica_groups, groups.numbers()}});
   }
   /// Sends the i-th operand to the i-th rank of the group; the result is the tuple of what arrives.
-  constexpr auto all_to_all(std::span<const Value> values, const ReplicaGroups& groups, Channel channel = {})
+  constexpr auto all_to_all(Span<const Value> values, const ReplicaGroups& groups, Channel channel = {})
       -> Value {
     return make(Opcode::all_to_all, {}, values,
                 {{AttributeKey::channel_id, channel.id}, {AttributeKey::replica_groups, groups.numbers()}});
   }
   /// `pairs` holds source and target in turn; a rank that is no target gets zeros.
-  constexpr auto collective_permute(Value x, std::span<const std::int64_t> pairs, Channel channel = {})
+  constexpr auto collective_permute(Value x, Span<const std::int64_t> pairs, Channel channel = {})
       -> Value {
     return make(Opcode::collective_permute, {}, {x},
                 {{AttributeKey::channel_id, channel.id}, {AttributeKey::source_target_pairs, pairs}});
@@ -810,22 +810,22 @@ class Builder {
   constexpr auto make(Opcode opcode, ShapeId declared, std::initializer_list<Value> operands,
                       std::initializer_list<detail::NewAttribute> attributes,
                       std::initializer_list<ComputationId> called = {}) -> Value {
-    return make(opcode, declared, std::span(operands.begin(), operands.size()), attributes,
-                std::span(called.begin(), called.size()));
+    return make(opcode, declared, Span(operands.begin(), operands.size()), attributes,
+                Span(called.begin(), called.size()));
   }
-  constexpr auto make(Opcode opcode, ShapeId declared, std::span<const Value> operands,
+  constexpr auto make(Opcode opcode, ShapeId declared, Span<const Value> operands,
                       std::initializer_list<detail::NewAttribute> attributes,
                       std::initializer_list<ComputationId> called) -> Value {
-    return make(opcode, declared, operands, attributes, std::span(called.begin(), called.size()));
+    return make(opcode, declared, operands, attributes, Span(called.begin(), called.size()));
   }
   constexpr auto make(Opcode opcode, ShapeId declared, std::initializer_list<Value> operands,
                       std::initializer_list<detail::NewAttribute> attributes,
-                      std::span<const ComputationId> called) -> Value {
-    return make(opcode, declared, std::span(operands.begin(), operands.size()), attributes, called);
+                      Span<const ComputationId> called) -> Value {
+    return make(opcode, declared, Span(operands.begin(), operands.size()), attributes, called);
   }
-  constexpr auto make(Opcode opcode, ShapeId declared, std::span<const Value> operands,
+  constexpr auto make(Opcode opcode, ShapeId declared, Span<const Value> operands,
                       std::initializer_list<detail::NewAttribute> attributes,
-                      std::span<const ComputationId> called = {}) -> Value {
+                      Span<const ComputationId> called = {}) -> Value {
     for (const ComputationId id : called)
       if (!id.valid()) return {};
     for (const Value v : operands)
@@ -847,9 +847,9 @@ class Builder {
       if (a.is_default()) continue;
       Range value;
       if (holds_text(a.key))
-        value = module_.chars.append(std::span<const char>(a.text.data(), a.text.size()));
+        value = module_.chars.append(Span<const char>(a.text.data(), a.text.size()));
       else
-        value = module_.numbers.append(a.is_number ? std::span<const std::int64_t>(&a.number, 1) : a.list);
+        value = module_.numbers.append(a.is_number ? Span<const std::int64_t>(&a.number, 1) : a.list);
       module_.attributes.push_back({a.key, value});
     }
     i.attributes = {first_attribute, module_.attributes.size() - first_attribute};
@@ -891,7 +891,7 @@ class Builder {
   }
 
   constexpr void sort_attributes(Range range) {
-    const std::span<Attribute> list = module_.attributes.view(range);
+    const Span<Attribute> list = module_.attributes.view(range);
     for (std::size_t n = 1; n < list.size(); ++n)
       for (std::size_t k = n; k > 0 && list[k].key < list[k - 1].key; --k) std::swap(list[k], list[k - 1]);
   }
@@ -972,7 +972,7 @@ class Builder {
   }
   constexpr auto keep_text(std::string_view text, Range last) -> Range {
     if (text == module_.text(last)) return last;
-    return module_.chars.append(std::span<const char>(text.data(), text.size()));
+    return module_.chars.append(Span<const char>(text.data(), text.size()));
   }
 
   constexpr auto extreme(DType dtype, bool lowest) -> Value {
@@ -1019,10 +1019,10 @@ class Builder {
     part(d.output_batch, d.output_feature, d.output_spatial);
     return numbers;
   }
-  [[nodiscard]] static constexpr auto precision_numbers(std::span<const std::int64_t> numbers,
+  [[nodiscard]] static constexpr auto precision_numbers(Span<const std::int64_t> numbers,
                                                         Precision precision)
-      -> std::span<const std::int64_t> {
-    return precision == Precision::standard ? std::span<const std::int64_t>() : numbers;
+      -> Span<const std::int64_t> {
+    return precision == Precision::standard ? Span<const std::int64_t>() : numbers;
   }
   [[nodiscard]] static constexpr auto interleaved(const Dims& a, const Dims& b, const Dims& c) -> Triples {
     Triples numbers;
@@ -1033,10 +1033,10 @@ class Builder {
     }
     return numbers;
   }
-  [[nodiscard]] static constexpr auto with_first(Value first, std::span<const Value> rest) -> Pool<Value> {
-    return joined(std::span<const Value>(&first, 1), rest);
+  [[nodiscard]] static constexpr auto with_first(Value first, Span<const Value> rest) -> Pool<Value> {
+    return joined(Span<const Value>(&first, 1), rest);
   }
-  [[nodiscard]] static constexpr auto joined(std::span<const Value> a, std::span<const Value> b)
+  [[nodiscard]] static constexpr auto joined(Span<const Value> a, Span<const Value> b)
       -> Pool<Value> {
     Pool<Value> all;
     all.append(a);

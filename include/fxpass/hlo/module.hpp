@@ -4,10 +4,10 @@
 #include <fxpass/hlo/opcode.hpp>
 #include <fxpass/hlo/shape.hpp>
 #include <fxpass/support/pool.hpp>
+#include <fxpass/support/span.hpp>
 #include <fxpass/support/text.hpp>
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 /// @file
@@ -126,16 +126,16 @@ struct Module {
   [[nodiscard]] constexpr auto text(Range range) const -> std::string_view {
     return {chars.data() + range.begin, range.count};
   }
-  [[nodiscard]] constexpr auto operands_of(const Instruction& i) const -> std::span<const Value> {
+  [[nodiscard]] constexpr auto operands_of(const Instruction& i) const -> Span<const Value> {
     return operands.view(i.operands);
   }
-  [[nodiscard]] constexpr auto called_by(const Instruction& i) const -> std::span<const ComputationId> {
+  [[nodiscard]] constexpr auto called_by(const Instruction& i) const -> Span<const ComputationId> {
     return called.view(i.called);
   }
-  [[nodiscard]] constexpr auto attributes_of(const Instruction& i) const -> std::span<const Attribute> {
+  [[nodiscard]] constexpr auto attributes_of(const Instruction& i) const -> Span<const Attribute> {
     return attributes.view(i.attributes);
   }
-  [[nodiscard]] constexpr auto parameters_of(const Computation& c) const -> std::span<const Value> {
+  [[nodiscard]] constexpr auto parameters_of(const Computation& c) const -> Span<const Value> {
     return parameters.view(c.parameters);
   }
 
@@ -156,14 +156,14 @@ struct Module {
   }
   /// The numbers of an attribute; none if the instruction has no such attribute.
   [[nodiscard]] constexpr auto list(const Instruction& i, AttributeKey key) const
-      -> std::span<const std::int64_t> {
+      -> Span<const std::int64_t> {
     const Attribute* a = find(i, key);
-    return a == nullptr ? std::span<const std::int64_t>() : numbers.view(a->value);
+    return a == nullptr ? Span<const std::int64_t>() : numbers.view(a->value);
   }
   /// The one number of an attribute, or `otherwise`.
   [[nodiscard]] constexpr auto number(const Instruction& i, AttributeKey key,
                                       std::int64_t otherwise = 0) const -> std::int64_t {
-    const std::span<const std::int64_t> found = list(i, key);
+    const Span<const std::int64_t> found = list(i, key);
     return found.empty() ? otherwise : found[0];
   }
   /// Whether a flag is set.
@@ -211,7 +211,7 @@ constexpr void append_shape(Sink& sink, const ShapeTable& shapes, ShapeId id) {
     }
     case ShapeKind::array: {
       append_all(sink, dtype_info(shapes.dtype(id)).xla_name, '[');
-      const std::span<const std::int64_t> dims = shapes.dims(id);
+      const Span<const std::int64_t> dims = shapes.dims(id);
       for (std::size_t i = 0; i < dims.size(); ++i) {
         if (i != 0) append_to(sink, ',');
         append_to(sink, dims[i]);
@@ -296,13 +296,13 @@ namespace detail {
 /// Numbers a dimension in the attributes `window`, `slice`, `padding`.
 inline constexpr std::size_t window_numbers = 7, slice_numbers = 3, padding_numbers = 3;
 
-[[nodiscard]] constexpr auto window_dim(std::span<const std::int64_t> window, std::size_t dim) -> WindowDim {
-  const std::span<const std::int64_t> n = window.subspan(dim * window_numbers, window_numbers);
+[[nodiscard]] constexpr auto window_dim(Span<const std::int64_t> window, std::size_t dim) -> WindowDim {
+  const Span<const std::int64_t> n = window.subspan(dim * window_numbers, window_numbers);
   return {n[0], n[1], n[2], n[3], n[4], n[5], n[6] != 0};
 }
 
 /// Needs a list of 6 + 3 n numbers.
-[[nodiscard]] constexpr auto convolution_dims(std::span<const std::int64_t> n) -> ConvolutionDims {
+[[nodiscard]] constexpr auto convolution_dims(Span<const std::int64_t> n) -> ConvolutionDims {
   const std::size_t part = n.size() / 3;
   ConvolutionDims dims;
   dims.input_batch = n[0];

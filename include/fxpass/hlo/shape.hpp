@@ -4,13 +4,13 @@
 #include <fxpass/support/dtype.hpp>
 #include <fxpass/support/pool.hpp>
 #include <fxpass/support/short_list.hpp>
+#include <fxpass/support/span.hpp>
 #include <fxpass/support/text.hpp>
 
 #include <bit>
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <span>
 
 /// @file
 /// Shapes of HLO values: arrays, tuples, tokens. Layouts are always the default one (row-major).
@@ -31,7 +31,7 @@ using Dims = ShortList<std::int64_t, max_rank>;
 }
 
 /// Product of the sizes; none if it does not fit, or a size is negative.
-[[nodiscard]] constexpr auto checked_element_count(std::span<const std::int64_t> sizes)
+[[nodiscard]] constexpr auto checked_element_count(Span<const std::int64_t> sizes)
     -> std::optional<std::int64_t> {
   std::int64_t count = 1;
   bool is_empty = false;
@@ -98,7 +98,7 @@ class ShapeTable {
     return hash ^ (hash >> 32);
   }
   template <class A, class B>
-  [[nodiscard]] static constexpr auto same(std::span<A> a, std::span<B> b) -> bool {
+  [[nodiscard]] static constexpr auto same(Span<A> a, Span<B> b) -> bool {
     if (a.size() != b.size()) return false;
     for (std::size_t i = 0; i < a.size(); ++i)
       if (!(a[i] == b[i])) return false;
@@ -133,7 +133,7 @@ class ShapeTable {
 
  public:
   /// The id of an array shape. Needs a shape without overflow; O(1) expected.
-  constexpr auto array(DType dtype, std::span<const std::int64_t> dims) -> ShapeId {
+  constexpr auto array(DType dtype, Span<const std::int64_t> dims) -> ShapeId {
     std::uint64_t hash = mix(mix(seed, static_cast<std::uint64_t>(dtype) + 2), dims.size());
     for (const std::int64_t size : dims) hash = mix(hash, static_cast<std::uint64_t>(size));
     return find_or_add(
@@ -146,7 +146,7 @@ class ShapeTable {
   constexpr auto array(const Shape& shape) -> ShapeId { return array(shape.dtype, shape.dims); }
 
   /// The id of a tuple of those shapes. O(elements) expected.
-  constexpr auto tuple(std::span<const ShapeId> elements) -> ShapeId {
+  constexpr auto tuple(Span<const ShapeId> elements) -> ShapeId {
     std::uint64_t hash = mix(mix(seed, 1), elements.size());
     for (const ShapeId element : elements) hash = mix(hash, element.index);
     return find_or_add(
@@ -174,16 +174,16 @@ class ShapeTable {
   [[nodiscard]] constexpr auto is_tuple(ShapeId id) const -> bool { return kind(id) == ShapeKind::tuple; }
   /// Element type and sizes of an array. The view holds until the table grows.
   [[nodiscard]] constexpr auto dtype(ShapeId id) const -> DType { return records_[id.index].dtype; }
-  [[nodiscard]] constexpr auto dims(ShapeId id) const -> std::span<const std::int64_t> {
+  [[nodiscard]] constexpr auto dims(ShapeId id) const -> Span<const std::int64_t> {
     const Record& r = records_[id.index];
-    return r.kind == ShapeKind::array ? sizes_.view(r.range) : std::span<const std::int64_t>();
+    return r.kind == ShapeKind::array ? sizes_.view(r.range) : Span<const std::int64_t>();
   }
   /// The array as a value of its own; a scalar f32 stands for what is no array.
   [[nodiscard]] constexpr auto shape(ShapeId id) const -> Shape { return {dtype(id), dims(id)}; }
   /// The elements of a tuple, none of anything else. The view holds until the table grows.
-  [[nodiscard]] constexpr auto elements(ShapeId id) const -> std::span<const ShapeId> {
+  [[nodiscard]] constexpr auto elements(ShapeId id) const -> Span<const ShapeId> {
     const Record& r = records_[id.index];
-    return r.kind == ShapeKind::tuple ? elements_.view(r.range) : std::span<const ShapeId>();
+    return r.kind == ShapeKind::tuple ? elements_.view(r.range) : Span<const ShapeId>();
   }
 
   /// Equal if the shapes are, in the order in which they were made.

@@ -3,9 +3,9 @@
 
 #include <fxpass/hlo/module.hpp>
 #include <fxpass/support/expected.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 /// @file
@@ -102,7 +102,7 @@ class ShapeInference {
   }
   [[nodiscard]] constexpr auto shape(std::uint32_t n) const -> Shape { return shapes_.shape(operand(n)); }
   [[nodiscard]] constexpr auto dtype(std::uint32_t n) const -> DType { return shapes_.dtype(operand(n)); }
-  [[nodiscard]] constexpr auto list(AttributeKey key) const -> std::span<const std::int64_t> {
+  [[nodiscard]] constexpr auto list(AttributeKey key) const -> Span<const std::int64_t> {
     return module_.list(i_, key);
   }
   [[nodiscard]] constexpr auto number(AttributeKey key) const -> std::int64_t {
@@ -179,7 +179,7 @@ class ShapeInference {
   }
 
   /// Whether `dims` are different dimensions below `rank`; ascending too if asked.
-  [[nodiscard]] static constexpr auto are_dims(std::span<const std::int64_t> dims, std::size_t rank,
+  [[nodiscard]] static constexpr auto are_dims(Span<const std::int64_t> dims, std::size_t rank,
                                                bool ascending) -> bool {
     for (std::size_t a = 0; a < dims.size(); ++a) {
       if (dims[a] < 0 || static_cast<std::size_t>(dims[a]) >= rank) return false;
@@ -188,7 +188,7 @@ class ShapeInference {
     }
     return true;
   }
-  [[nodiscard]] static constexpr auto contains(std::span<const std::int64_t> dims, std::size_t dim) -> bool {
+  [[nodiscard]] static constexpr auto contains(Span<const std::int64_t> dims, std::size_t dim) -> bool {
     for (const std::int64_t d : dims)
       if (d == static_cast<std::int64_t>(dim)) return true;
     return false;
@@ -223,13 +223,13 @@ class ShapeInference {
     const auto is_scalar_of = [&](ShapeId id, DType type) {
       return shapes_.is_array(id) && shapes_.dims(id).empty() && shapes_.dtype(id) == type;
     };
-    const std::span<const Value> parameters = module_.parameters_of(c);
+    const Span<const Value> parameters = module_.parameters_of(c);
     if (parameters.size() != types.size()) return false;
     for (std::uint32_t n = 0; n < types.size(); ++n)
       if (!is_scalar_of(module_[parameters[n]].shape, types[n])) return false;
     const ShapeId result = module_.result_shape(c);
     if (results.size() == 1) return is_scalar_of(result, results[0]);
-    const std::span<const ShapeId> elements = shapes_.elements(result);
+    const Span<const ShapeId> elements = shapes_.elements(result);
     if (elements.size() != results.size()) return false;
     for (std::uint32_t n = 0; n < results.size(); ++n)
       if (!is_scalar_of(elements[n], results[n])) return false;
@@ -242,8 +242,8 @@ class ShapeInference {
     for (std::uint32_t k = 0; k < n; ++k) results.push_back(dtype(k));
     return is_scalar_function(c, parameters, results);
   }
-  [[nodiscard]] constexpr auto takes(const Computation& c, std::span<const Value> operands) const -> bool {
-    const std::span<const Value> parameters = module_.parameters_of(c);
+  [[nodiscard]] constexpr auto takes(const Computation& c, Span<const Value> operands) const -> bool {
+    const Span<const Value> parameters = module_.parameters_of(c);
     if (parameters.size() != operands.size()) return false;
     for (std::size_t n = 0; n < operands.size(); ++n)
       if (module_[parameters[n]].shape != module_[operands[n]].shape) return false;
@@ -261,7 +261,7 @@ class ShapeInference {
     return i_.shape;
   }
   [[nodiscard]] constexpr auto iota() -> Expected<ShapeId> {
-    const std::span<const std::int64_t> dims = list(AttributeKey::dimensions);
+    const Span<const std::int64_t> dims = list(AttributeKey::dimensions);
     if (!shapes_.is_array(i_.shape) || dims.size() != 1 || !are_dims(dims, declared().rank(), false))
       return reject("needs one dimension of its result", declared());
     if (declared().dtype == DType::boolean) return reject("counts in numbers");
@@ -340,7 +340,7 @@ class ShapeInference {
 
   [[nodiscard]] constexpr auto broadcast() -> Expected<ShapeId> {
     const Shape x = shape(0), result = declared();
-    const std::span<const std::int64_t> dims = list(AttributeKey::dimensions);
+    const Span<const std::int64_t> dims = list(AttributeKey::dimensions);
     if (!shapes_.is_array(i_.shape) || result.dtype != x.dtype) return reject("keeps the element type");
     if (dims.size() != x.rank() || !are_dims(dims, result.rank(), true))
       return reject("needs one result dimension for each operand dimension, in ascending order", x, result);
@@ -357,7 +357,7 @@ class ShapeInference {
   }
   [[nodiscard]] constexpr auto transpose() -> Expected<ShapeId> {
     const Shape x = shape(0);
-    const std::span<const std::int64_t> dims = list(AttributeKey::dimensions);
+    const Span<const std::int64_t> dims = list(AttributeKey::dimensions);
     if (dims.size() != x.rank() || !are_dims(dims, x.rank(), false))
       return reject("needs every dimension of the operand once", x);
     Shape result{x.dtype, {}};
@@ -371,7 +371,7 @@ class ShapeInference {
   }
   [[nodiscard]] constexpr auto slice() -> Expected<ShapeId> {
     const Shape x = shape(0);
-    const std::span<const std::int64_t> bounds = list(AttributeKey::slice);
+    const Span<const std::int64_t> bounds = list(AttributeKey::slice);
     if (bounds.size() != x.rank() * slice_numbers) return reject("needs bounds for every dimension", x);
     Shape result{x.dtype, {}};
     for (std::size_t d = 0; d < x.rank(); ++d) {
@@ -410,7 +410,7 @@ class ShapeInference {
   }
   [[nodiscard]] constexpr auto concatenate() -> Expected<ShapeId> {
     Shape result = shape(0);
-    const std::span<const std::int64_t> dims = list(AttributeKey::dimensions);
+    const Span<const std::int64_t> dims = list(AttributeKey::dimensions);
     if (dims.size() != 1 || !are_dims(dims, result.rank(), false))
       return reject("needs one dimension", result);
     const auto along = static_cast<std::size_t>(dims[0]);
@@ -425,7 +425,7 @@ class ShapeInference {
   }
   [[nodiscard]] constexpr auto pad() -> Expected<ShapeId> {
     const Shape x = shape(0);
-    const std::span<const std::int64_t> padding = list(AttributeKey::padding);
+    const Span<const std::int64_t> padding = list(AttributeKey::padding);
     if (!shape(1).is_scalar() || dtype(1) != x.dtype)
       return reject("needs a scalar of the operand's type", x, shape(1));
     if (padding.size() != x.rank() * padding_numbers) return reject("needs padding for every dimension", x);
@@ -568,8 +568,8 @@ class ShapeInference {
   }
   [[nodiscard]] constexpr auto convolution() -> Expected<ShapeId> {
     const Shape x = shape(0), kernel = shape(1);
-    const std::span<const std::int64_t> labels = list(AttributeKey::convolution_dimensions);
-    const std::span<const std::int64_t> window = list(AttributeKey::window);
+    const Span<const std::int64_t> labels = list(AttributeKey::convolution_dimensions);
+    const Span<const std::int64_t> window = list(AttributeKey::window);
     if (!shapes_.is_array(i_.shape) || !may_accumulate(x.dtype, kernel.dtype, declared().dtype))
       return reject("operands and result are of one kind of number", x, kernel);
     if (x.rank() < 2 || x.rank() != kernel.rank() || labels.size() != 3 * x.rank())
@@ -631,7 +631,7 @@ class ShapeInference {
   [[nodiscard]] constexpr auto reduce() -> Expected<ShapeId> {
     if (Status operands = check_reduction_operands(); !operands) return std::move(operands).error();
     const Shape x = shape(0);
-    const std::span<const std::int64_t> dims = list(AttributeKey::dimensions);
+    const Span<const std::int64_t> dims = list(AttributeKey::dimensions);
     if (!are_dims(dims, x.rank(), false)) return reject("needs different dimensions of the operand", x);
     Dims left;
     for (std::size_t d = 0; d < x.rank(); ++d)
@@ -641,7 +641,7 @@ class ShapeInference {
   [[nodiscard]] constexpr auto reduce_window() -> Expected<ShapeId> {
     if (Status operands = check_reduction_operands(); !operands) return std::move(operands).error();
     const Shape x = shape(0);
-    const std::span<const std::int64_t> window = list(AttributeKey::window);
+    const Span<const std::int64_t> window = list(AttributeKey::window);
     if (window.size() != x.rank() * window_numbers) return reject("needs a window over every dimension", x);
     Dims sizes;
     for (std::size_t d = 0; d < x.rank(); ++d) {
@@ -652,7 +652,7 @@ class ShapeInference {
   }
   [[nodiscard]] constexpr auto select_and_scatter() -> Expected<ShapeId> {
     const Shape x = shape(0), source = shape(1);
-    const std::span<const std::int64_t> window = list(AttributeKey::window);
+    const Span<const std::int64_t> window = list(AttributeKey::window);
     if (window.size() != x.rank() * window_numbers) return reject("needs a window over every dimension", x);
     bool fits = source.dtype == x.dtype && source.rank() == x.rank();
     for (std::size_t d = 0; fits && d < x.rank(); ++d)
@@ -670,7 +670,7 @@ class ShapeInference {
   }
   [[nodiscard]] constexpr auto sort() -> Expected<ShapeId> {
     const Shape keys = shape(0);
-    const std::span<const std::int64_t> dims = list(AttributeKey::dimensions);
+    const Span<const std::int64_t> dims = list(AttributeKey::dimensions);
     if (dims.size() != 1 || !are_dims(dims, keys.rank(), false)) return reject("needs one dimension", keys);
     Pool<DType> parameters, result;
     Pool<ShapeId> results;
@@ -712,7 +712,7 @@ class ShapeInference {
 
   [[nodiscard]] constexpr auto fft() -> Expected<ShapeId> {
     Shape x = shape(0);
-    const std::span<const std::int64_t> length = list(AttributeKey::fft_length);
+    const Span<const std::int64_t> length = list(AttributeKey::fft_length);
     const auto type = static_cast<FftType>(number(AttributeKey::fft_type));
     if (length.empty() || length.size() > 3 || length.size() > x.rank())
       return reject("runs over the last one to three dimensions", x);
@@ -760,7 +760,7 @@ class ShapeInference {
     return i_.shape;
   }
   [[nodiscard]] constexpr auto rng_bit_generator() -> Expected<ShapeId> {
-    const std::span<const ShapeId> results = shapes_.elements(i_.shape);
+    const Span<const ShapeId> results = shapes_.elements(i_.shape);
     if (shape(0).rank() != 1 || dtype(0) != DType::u64) return reject("state is a list of u64", shape(0));
     if (results.size() != 2 || results[0] != operand(0) || !shapes_.is_array(results[1]) ||
         !is_integral(shapes_.dtype(results[1])))
@@ -771,7 +771,7 @@ class ShapeInference {
   // ---- control and structure
 
   [[nodiscard]] constexpr auto while_loop() -> Expected<ShapeId> {
-    const std::span<const Value> operands = module_.operands_of(i_);
+    const Span<const Value> operands = module_.operands_of(i_);
     if (!takes(callee(0), operands) || module_.result_shape(callee(0)) != operand(0))
       return reject("body must take and give the shape of the initial value");
     if (!takes(callee(1), operands) || module_.result_shape(callee(1)) != shapes_.array(DType::boolean, {}))
@@ -802,18 +802,18 @@ class ShapeInference {
     return shapes_.tuple(elements.view());
   }
   [[nodiscard]] constexpr auto get_tuple_element() -> Expected<ShapeId> {
-    const std::span<const ShapeId> elements = shapes_.elements(operand(0));
+    const Span<const ShapeId> elements = shapes_.elements(operand(0));
     const std::int64_t index = number(AttributeKey::tuple_index);
     if (index < 0 || static_cast<std::size_t>(index) >= elements.size())
       return reject("there is no such element");
     return elements[static_cast<std::size_t>(index)];
   }
   [[nodiscard]] constexpr auto custom_call() -> Expected<ShapeId> {
-    const std::span<const std::int64_t> aliasing = list(AttributeKey::output_operand_aliasing);
+    const Span<const std::int64_t> aliasing = list(AttributeKey::output_operand_aliasing);
     if (module_.text(i_, AttributeKey::custom_call_target).empty()) return reject("has no target");
     if (aliasing.size() % 2 != 0) return reject("aliases need an output and an operand each");
     for (std::size_t n = 0; n < aliasing.size(); n += 2) {
-      const std::span<const ShapeId> elements = shapes_.elements(i_.shape);
+      const Span<const ShapeId> elements = shapes_.elements(i_.shape);
       const bool is_tuple = shapes_.is_tuple(i_.shape);
       const std::int64_t output = aliasing[n], input = aliasing[n + 1];
       const bool exists =
@@ -831,7 +831,7 @@ class ShapeInference {
 
   /// Groups have members, no rank twice, no rank of 0..n-1 left out; all of one size if `even`.
   [[nodiscard]] constexpr auto check_groups(bool even) const -> Status {
-    const std::span<const std::int64_t> groups = list(AttributeKey::replica_groups);
+    const Span<const std::int64_t> groups = list(AttributeKey::replica_groups);
     const std::int64_t channel = number(AttributeKey::channel_id);
     if (module_.flag(i_, AttributeKey::use_global_device_ids) && (channel < 1 || groups.empty()))
       return reject("global device ids need a channel and groups");
@@ -865,13 +865,13 @@ class ShapeInference {
   }
   /// Members of a group; without groups all replicas are one.
   [[nodiscard]] constexpr auto group_size() const -> std::int64_t {
-    const std::span<const std::int64_t> groups = list(AttributeKey::replica_groups);
+    const Span<const std::int64_t> groups = list(AttributeKey::replica_groups);
     if (!groups.empty()) return groups[0];
     return module_.replica_count == 0 ? 1 : module_.replica_count;
   }
   /// The one dimension a collective runs over, or none.
   [[nodiscard]] constexpr auto collective_dim(const Shape& x) const -> std::optional<std::size_t> {
-    const std::span<const std::int64_t> dims = list(AttributeKey::dimensions);
+    const Span<const std::int64_t> dims = list(AttributeKey::dimensions);
     if (dims.size() != 1 || !are_dims(dims, x.rank(), false)) return std::nullopt;
     return static_cast<std::size_t>(dims[0]);
   }
@@ -925,7 +925,7 @@ class ShapeInference {
     return shapes_.tuple(results.view());
   }
   [[nodiscard]] constexpr auto collective_permute() -> Expected<ShapeId> {
-    const std::span<const std::int64_t> pairs = list(AttributeKey::source_target_pairs);
+    const Span<const std::int64_t> pairs = list(AttributeKey::source_target_pairs);
     if (pairs.size() % 2 != 0) return reject("needs pairs");
     for (std::size_t a = 0; a < pairs.size(); ++a) {
       if (pairs[a] < 0 || !may_have_rank(static_cast<std::uint64_t>(pairs[a])))

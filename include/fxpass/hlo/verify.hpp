@@ -4,9 +4,9 @@
 #include <fxpass/hlo/module.hpp>
 #include <fxpass/hlo/shape_inference.hpp>
 #include <fxpass/support/expected.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <utility>
 
@@ -146,7 +146,7 @@ class Verifier {
   constexpr void check_instruction(Value v) {
     const Instruction& i = module_[v];
     if (!i.name.empty() && !is_name(module_.text(i.name))) report(v, "has an invalid name");
-    const std::span<const Attribute> attributes = module_.attributes_of(i);
+    const Span<const Attribute> attributes = module_.attributes_of(i);
     for (std::size_t n = 0; n < attributes.size(); ++n) {
       const bool may_repeat = attributes[n].key == AttributeKey::frontend_attribute;
       if (n > 0 && (attributes[n].key < attributes[n - 1].key ||
@@ -189,8 +189,8 @@ class Verifier {
   constexpr void check_aliases() {
     const Computation& entry = module_.entry();
     const ShapeId result = module_.result_shape(entry);
-    const std::span<const ShapeId> elements = shapes_.elements(result);
-    const std::span<const Value> parameters = module_.parameters_of(entry);
+    const Span<const ShapeId> elements = shapes_.elements(result);
+    const Span<const Value> parameters = module_.parameters_of(entry);
     const std::size_t outputs = shapes_.is_tuple(result) ? elements.size() : 1;
     Pool<std::uint8_t> output_seen, parameter_seen;
     output_seen.resize(static_cast<std::uint32_t>(outputs), 0);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fxpass/lower/lowering.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <array>
 #include <cstdint>
@@ -134,7 +135,7 @@ struct LowerBroadcast {
     const hlo::Value table = b.constant(
         DType::boolean, hlo::Dims{static_cast<std::int64_t>(ranks.size())}, is_source.view());
     const hlo::Value rank = b.replica_id();
-    const hlo::Value mine = b.reshape(b.dynamic_slice(table, std::span<const hlo::Value>(&rank, 1), {1}), {});
+    const hlo::Value mine = b.reshape(b.dynamic_slice(table, Span<const hlo::Value>(&rank, 1), {1}), {});
     const hlo::Value sent = b.select(b.broadcast(mine, b.dims(x)), x, c.full_like(x, 0));
     const hlo::Opcode add = b.dtype(x) == DType::boolean ? hlo::Opcode::or_ : hlo::Opcode::add;
     return b.all_reduce(sent, b.scalar_computation(add, b.dtype(x)), who->groups, who->channel);

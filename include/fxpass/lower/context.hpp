@@ -4,12 +4,12 @@
 #include <fxpass/graph/call.hpp>
 #include <fxpass/hlo/builder.hpp>
 #include <fxpass/ops/promotion.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <utility>
 
@@ -84,11 +84,11 @@ class LoweringContext {
 
   // Values of nodes --------------------------------------------------------------------------------------------------
   /// What node `id` was lowered to: one value, or one for each member of a tuple.
-  [[nodiscard]] constexpr auto values(NodeId id) const -> std::span<const hlo::Value> {
+  [[nodiscard]] constexpr auto values(NodeId id) const -> Span<const hlo::Value> {
     return values_.view(results_[id.index]);
   }
   /// Says what node `id` was lowered to. Lowerings return their values instead.
-  constexpr void set_values(NodeId id, std::span<const hlo::Value> values) {
+  constexpr void set_values(NodeId id, Span<const hlo::Value> values) {
     results_[id.index] = values_.append(values);
   }
 
@@ -102,7 +102,7 @@ class LoweringContext {
   /// A member of a list of tensors, or any other argument that has to be a tensor.
   constexpr auto tensor(const Call& call, const Argument& argument, std::string_view name) -> hlo::Value {
     if (!argument.is_node()) return fail(call, DiagnosticCode::unsupported, text_of("'", name, "' is not a tensor"));
-    const std::span<const hlo::Value> found = values(argument.node());
+    const Span<const hlo::Value> found = values(argument.node());
     if (found.size() == 1) return found[0];
     return fail(call, DiagnosticCode::unsupported,
                 text_of("'", name, "' is given by node ", graph_.name(argument.node()), ", which is no tensor"));
@@ -292,7 +292,7 @@ class LoweringContext {
     return common;
   }
   /// The dtype that `operands` promote to.
-  constexpr auto common_dtype(const Call& call, std::span<const Operand> operands) -> DType {
+  constexpr auto common_dtype(const Call& call, Span<const Operand> operands) -> DType {
     ops::ResultType type;
     for (const Operand& o : operands) {
       if (o.is_number())

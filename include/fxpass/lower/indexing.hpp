@@ -3,12 +3,12 @@
 
 #include <fxpass/lower/lowering.hpp>
 #include <fxpass/lower/shape_ops.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 
 /// @file
@@ -146,7 +146,7 @@ constexpr auto index_of_dim(auto& c, hlo::Value x, std::size_t dim, hlo::Value i
 
 /// The tensors of `x[...]`, None where a dimension is whole, as `aten.index` and `aten.index_put` take them. None if one
 /// of them is a mask, or fails.
-constexpr auto advanced_index(auto& c, const Call& call, hlo::Value x, std::span<const hlo::Value> tensors)
+constexpr auto advanced_index(auto& c, const Call& call, hlo::Value x, Span<const hlo::Value> tensors)
     -> std::optional<AdvancedIndex> {
   auto& b = c.builder();
   AdvancedIndex index;
@@ -181,7 +181,7 @@ struct MaskIndex {
   std::size_t dim = 0;   ///< first dimension that the mask covers
   bool is_alone = true;  ///< whether it is the only index
 };
-constexpr auto find_mask(auto& c, std::span<const hlo::Value> tensors) -> std::optional<MaskIndex> {
+constexpr auto find_mask(auto& c, Span<const hlo::Value> tensors) -> std::optional<MaskIndex> {
   std::optional<MaskIndex> found;
   std::size_t count = 0;
   for (std::size_t d = 0; d < tensors.size(); ++d) {
@@ -249,7 +249,7 @@ constexpr auto index_tensors(auto& c, const Call& call) -> Pool<hlo::Value> {
   return tensors;
 }
 
-constexpr auto read(auto& c, const Call& call, hlo::Value x, std::span<const hlo::Value> tensors) -> hlo::Value {
+constexpr auto read(auto& c, const Call& call, hlo::Value x, Span<const hlo::Value> tensors) -> hlo::Value {
   if (find_mask(c, tensors)) return c.unsupported(call, "read by a mask: the size of the result depends on the data");
   const auto index = advanced_index(c, call, x, tensors);
   return index ? gather(c, x, *index) : hlo::Value{};
@@ -352,7 +352,7 @@ struct LowerIndexFill {
     auto& b = c.builder();
     detail::SlicesOfDim at = detail::slices_of_dim(c, call);
     if (at.x.valid())
-      for (hlo::Value& i : std::span(at.index.indices.begin(), at.index.indices.size()))
+      for (hlo::Value& i : Span(at.index.indices.begin(), at.index.indices.size()))
         i = detail::wrapped_index(c, i, b.dims(at.x)[static_cast<std::size_t>(at.index.dims[0])]);
     const Operand value = c.operand(call, "value");
     const hlo::Value scalar =
@@ -503,7 +503,7 @@ struct LowerGetItem {
 
  private:
   static constexpr auto member(auto& c, const Call& call, NodeId of, const Argument& index) -> hlo::Value {
-    const std::span<const hlo::Value> values = c.values(of);
+    const Span<const hlo::Value> values = c.values(of);
     const auto count = static_cast<std::int64_t>(c.graph().values(of).size());
     if (!index.is(ArgumentKind::integer)) return c.unsupported(call, "a tuple is indexed by a known integer");
     const std::int64_t at = index.integer() < 0 ? index.integer() + count : index.integer();
@@ -533,7 +533,7 @@ struct LowerGetItem {
     }
 
    private:
-    constexpr void take(const Argument& entry, std::span<const Argument> rest) {
+    constexpr void take(const Argument& entry, Span<const Argument> rest) {
       auto& b = c_.builder();
       switch (entry.kind()) {
         case ArgumentKind::none: {
@@ -581,7 +581,7 @@ struct LowerGetItem {
       tensors_.push_back(index);
       ++at_;
     }
-    constexpr void take_list(std::span<const Argument> items) {
+    constexpr void take_list(Span<const Argument> items) {
       Pool<std::int64_t> numbers;
       for (const Argument& item : items) {
         if (!item.is(ArgumentKind::integer)) {

@@ -4,6 +4,7 @@
 #include <fxpass/lower/lowering.hpp>
 #include <fxpass/pass/kernel_registry.hpp>
 #include <fxpass/support/base64.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <array>
 #include <string_view>
@@ -71,7 +72,7 @@ struct LowerKernelCall {
     return json.starts_with("true");
   }
   /// The shapes of all results; none, and a diagnostic, if one is not known.
-  static constexpr auto result_shapes(auto& c, const Call& call, std::span<const TensorMeta> metas)
+  static constexpr auto result_shapes(auto& c, const Call& call, Span<const TensorMeta> metas)
       -> Pool<hlo::ShapeId> {
     Pool<hlo::ShapeId> shapes;
     for (const TensorMeta& meta : metas) {

@@ -7,10 +7,10 @@
 #include <fxpass/lower/target.hpp>
 #include <fxpass/pass/module.hpp>
 #include <fxpass/passes/facts.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -143,7 +143,7 @@ class GraphLowering {
       const SignatureInput& input = signature.inputs[i];
       if (!input.tensor) continue;
       const hlo::Value parameter = builder_.parameter(input.tensor->shape, input.name);
-      context_.set_values(graph_.inputs()[i].node, std::span<const hlo::Value>(&parameter, 1));
+      context_.set_values(graph_.inputs()[i].node, Span<const hlo::Value>(&parameter, 1));
     }
   }
   constexpr void lower_node(NodeId id) {

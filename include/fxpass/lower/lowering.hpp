@@ -4,6 +4,7 @@
 #include <fxpass/lower/context.hpp>
 #include <fxpass/pass/type_list.hpp>
 #include <fxpass/pass/verdict.hpp>
+#include <fxpass/support/span.hpp>
 #include <fxpass/support/text_constant.hpp>
 
 #include <algorithm>
@@ -51,7 +52,7 @@ constexpr void run_lowering(LoweringContext& c, const Call& call) {
     L::lower(c, call);
   } else if constexpr (std::same_as<Result, hlo::Value>) {
     const hlo::Value value = L::lower(c, call);
-    c.set_values(call.id(), std::span<const hlo::Value>(&value, 1));
+    c.set_values(call.id(), Span<const hlo::Value>(&value, 1));
   } else {
     c.set_values(call.id(), L::lower(c, call).view());
   }
@@ -117,10 +118,10 @@ class LoweringTable {
   constexpr LoweringTable() = default;
 
   /// Needs entries sorted by operator, each once.
-  constexpr explicit LoweringTable(std::span<const LoweringEntry> entries) : entries_(entries) {}
+  constexpr explicit LoweringTable(Span<const LoweringEntry> entries) : entries_(entries) {}
 
   /// The operators that have a lowering, in alphabetical order.
-  [[nodiscard]] constexpr auto entries() const -> std::span<const LoweringEntry> { return entries_; }
+  [[nodiscard]] constexpr auto entries() const -> Span<const LoweringEntry> { return entries_; }
   /// The lowering of overload `name`, else of its base name, if there is one. O(log entries).
   [[nodiscard]] constexpr auto find(std::string_view name) const -> LoweringId {
     if (const LoweringId exact = find_exactly(name); exact.valid()) return exact;
@@ -139,7 +140,7 @@ class LoweringTable {
     return {static_cast<std::uint16_t>(at - entries_.begin())};
   }
 
-  std::span<const LoweringEntry> entries_;
+  Span<const LoweringEntry> entries_;
 };
 
 /// A list of lowerings. A member is a lowering, or `detail::Overriding` of one.

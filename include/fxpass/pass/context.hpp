@@ -3,9 +3,9 @@
 
 #include <fxpass/graph/editor.hpp>
 #include <fxpass/support/diagnostic.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -39,13 +39,13 @@ class Context {
     statistics_.push_back({Text(key), amount});
   }
   /// In the order in which keys appeared.
-  [[nodiscard]] constexpr auto statistics() const -> std::span<const Statistic> { return statistics_; }
+  [[nodiscard]] constexpr auto statistics() const -> Span<const Statistic> { return statistics_; }
 
   /// A pass that commits an `Editor` of its own says so here, or the artifacts it keeps would name other nodes: the
   /// runner renumbers them. Artifacts that it makes itself name the nodes of the graph it leaves. Forward passes need
   /// not; the sweep commits for them.
   constexpr void renumbered(Renumbering moved) { moves_.push_back(std::move(moved)); }
-  [[nodiscard]] constexpr auto moves() const -> std::span<const Renumbering> { return moves_; }
+  [[nodiscard]] constexpr auto moves() const -> Span<const Renumbering> { return moves_; }
 
   /// A pass that has found nothing to change says so here: observers need not look for a difference.
   /// `VerifyEach` proves it. Of a pass that only looks it is known without a word.

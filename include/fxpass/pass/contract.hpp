@@ -2,12 +2,12 @@
 #pragma once
 
 #include <fxpass/pass/fact.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -233,12 +233,12 @@ enum class Keeping : std::uint8_t {
 /// A contract as a value: what tables of passes print, and what the order of a pipeline is decided by.
 struct Contract {
   std::string_view name;
-  std::span<const FactInfo> needs;
-  std::span<const FactInfo> forbids;
-  std::span<const FactInfo> establishes;
+  Span<const FactInfo> needs;
+  Span<const FactInfo> forbids;
+  Span<const FactInfo> establishes;
   Keeping keeping = Keeping::undeclared;
-  std::span<const FactInfo> listed;  ///< the facts that `keeping` speaks of
-  std::span<const FactInfo> establishes_when_on;  ///< of an optional pass: nobody vouches for these
+  Span<const FactInfo> listed;  ///< the facts that `keeping` speaks of
+  Span<const FactInfo> establishes_when_on;  ///< of an optional pass: nobody vouches for these
 
   /// Whether a fact that is true before, and not established, is true behind. O(facts listed).
   [[nodiscard]] constexpr auto keeps(const FactInfo& fact) const -> bool {
@@ -249,7 +249,7 @@ struct Contract {
     }
     return false;
   }
-  [[nodiscard]] static constexpr auto lists(std::span<const FactInfo> list, const FactInfo& fact) -> bool {
+  [[nodiscard]] static constexpr auto lists(Span<const FactInfo> list, const FactInfo& fact) -> bool {
     for (const FactInfo& f : list)
       if (f == fact) return true;
     return false;

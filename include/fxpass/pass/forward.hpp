@@ -4,6 +4,7 @@
 #include <fxpass/graph/editor.hpp>
 #include <fxpass/pass/artifacts.hpp>
 #include <fxpass/pass/context.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <array>
 #include <concepts>
@@ -289,7 +290,7 @@ class SweepRunner {
     }
     return false;
   }
-  constexpr void replace_operands(std::span<Argument> arguments, Replacements& replaced) {
+  constexpr void replace_operands(Span<Argument> arguments, Replacements& replaced) {
     for (Argument& a : arguments) {
       if (a.is_node()) {
         a = Argument(replaced[a.node()]).with_keyword(a.keyword());

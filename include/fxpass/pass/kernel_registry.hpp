@@ -3,10 +3,10 @@
 
 #include <fxpass/graph/call.hpp>
 #include <fxpass/support/expected.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -48,7 +48,7 @@ class KernelRegistry {
       if (e.kernel_idx == kernel_idx) return &e;
     return nullptr;
   }
-  [[nodiscard]] constexpr auto entries() const -> std::span<const KernelEntry> { return entries_; }
+  [[nodiscard]] constexpr auto entries() const -> Span<const KernelEntry> { return entries_; }
 
  private:
   std::vector<KernelEntry> entries_;
@@ -78,8 +78,8 @@ class KernelCall {
     return call_.string("backend_config").value_or("");
   }
   /// The kernel's arguments: tensors and constants mixed.
-  [[nodiscard]] constexpr auto arguments() const -> std::span<const Argument> {
-    return call_.list("args").value_or(std::span<const Argument>());
+  [[nodiscard]] constexpr auto arguments() const -> Span<const Argument> {
+    return call_.list("args").value_or(Span<const Argument>());
   }
   /// The tensor behind argument `position`, or `no_node`.
   [[nodiscard]] constexpr auto tensor_at(std::uint32_t position) const -> NodeId {

@@ -4,10 +4,10 @@
 #include <fxpass/pass/context.hpp>
 #include <fxpass/pass/contract.hpp>
 #include <fxpass/support/expected.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <concepts>
 #include <cstddef>
-#include <span>
 #include <string_view>
 
 /// @file
@@ -27,8 +27,8 @@ namespace fxpass {
 struct PassReport {
   std::string_view name;
   std::size_t index = 0;  ///< in the pipeline, from 0
-  std::span<const Statistic> statistics;
-  std::span<const FactInfo> facts;  ///< what is true of the graph now
+  Span<const Statistic> statistics;
+  Span<const FactInfo> facts;  ///< what is true of the graph now
   bool skipped = false;  ///< an optional pass that is switched off: the graph is as it was
   const Contract* contract = nullptr;
   bool claims_unchanged = false;  ///< the pass says that the graph is what it was before

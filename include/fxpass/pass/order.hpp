@@ -4,11 +4,11 @@
 #include <fxpass/pass/contract.hpp>
 #include <fxpass/pass/pass.hpp>
 #include <fxpass/pass/verdict.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <type_traits>
 
 /// @file
@@ -39,7 +39,7 @@ struct FactState {
 class FactWalk {
  public:
   /// All facts that the walk can meet are mentioned in `contracts` or `initial`. O(passes x facts).
-  constexpr FactWalk(std::span<const Contract* const> contracts, std::span<const FactInfo> initial)
+  constexpr FactWalk(Span<const Contract* const> contracts, Span<const FactInfo> initial)
       : contracts_(contracts) {
     for (const FactInfo& fact : initial) hold(fact, the_module);
     for (const Contract* c : contracts) {
@@ -74,7 +74,7 @@ class FactWalk {
     for (const FactInfo& fact : contract.establishes) hold(fact, i);
   }
 
-  [[nodiscard]] constexpr auto states() const -> std::span<const FactState> { return states_.view(); }
+  [[nodiscard]] constexpr auto states() const -> Span<const FactState> { return states_.view(); }
   /// The first pass behind `i` that establishes `fact`, or `the_module` if none does.
   [[nodiscard]] constexpr auto established_behind(std::size_t i, const FactInfo& fact) const -> std::size_t {
     for (std::size_t later = i + 1; later < contracts_.size(); ++later)
@@ -90,7 +90,7 @@ class FactWalk {
   }
 
  private:
-  std::span<const Contract* const> contracts_;
+  Span<const Contract* const> contracts_;
   Pool<FactState> states_;
 };
 
@@ -115,11 +115,11 @@ struct Finding {
 /// The module a pipeline meets: none yet, or one with known facts.
 struct Meeting {
   bool has_module = false;
-  std::span<const FactInfo> facts;
+  Span<const FactInfo> facts;
 };
 
 /// O(passes^2 + passes x facts).
-[[nodiscard]] constexpr auto find_fault(std::span<const Contract* const> contracts, Meeting meeting) -> Finding {
+[[nodiscard]] constexpr auto find_fault(Span<const Contract* const> contracts, Meeting meeting) -> Finding {
   for (std::size_t i = 0; i < contracts.size(); ++i)
     for (std::size_t k = 0; k < i; ++k)
       if (contracts[k]->name == contracts[i]->name) return {Fault::same_name, i, 0, k};

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <fxpass/support/expected.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <cstdint>
 #include <initializer_list>
-#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -37,7 +37,7 @@ class ProcessGroups {
   /// inside a group kept. Needs groups of equal size in which each rank of the world stands exactly once; the world is
   /// as large as the partition unless `world_size` says otherwise. A name stands for one partition: to add the same
   /// again is harmless, another one is refused.
-  constexpr auto add(std::string_view name, std::span<const std::vector<std::int64_t>> groups) -> Status {
+  constexpr auto add(std::string_view name, Span<const std::vector<std::int64_t>> groups) -> Status {
     std::vector<std::vector<std::int64_t>> sorted(groups.begin(), groups.end());
     for (std::size_t i = 0; i < sorted.size(); ++i)
       if (sorted[i].empty() || sorted[i].size() != sorted[0].size())
@@ -70,7 +70,7 @@ class ProcessGroups {
     return {};
   }
   constexpr auto add(std::string_view name, std::initializer_list<std::vector<std::int64_t>> groups) -> Status {
-    return add(name, std::span<const std::vector<std::int64_t>>(groups.begin(), groups.size()));
+    return add(name, Span<const std::vector<std::int64_t>>(groups.begin(), groups.size()));
   }
 
   /// Null if unknown. O(groups).
@@ -79,7 +79,7 @@ class ProcessGroups {
       if (g.name == name) return &g;
     return nullptr;
   }
-  [[nodiscard]] constexpr auto groups() const -> std::span<const Group> { return groups_; }
+  [[nodiscard]] constexpr auto groups() const -> Span<const Group> { return groups_; }
 
  private:
   [[nodiscard]] static constexpr auto invalid_process_group(Text message) -> Status {

@@ -7,6 +7,7 @@
 #include <fxpass/graph/call.hpp>
 #include <fxpass/pass/named_pipeline.hpp>
 #include <fxpass/pass/pipeline.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <array>
 #include <cstddef>
@@ -72,8 +73,8 @@ template <class... P>
   return {};
 }
 /// The first of `contracts` that speaks of `fact` in the list that `list` is.
-[[nodiscard]] consteval auto first_with(std::span<const Contract* const> contracts,
-                                        std::span<const FactInfo> Contract::* list, const FactInfo& fact)
+[[nodiscard]] consteval auto first_with(Span<const Contract* const> contracts,
+                                        Span<const FactInfo> Contract::* list, const FactInfo& fact)
     -> std::size_t {
   std::size_t i = 0;
   while (!Contract::lists(contracts[i]->*list, fact)) ++i;

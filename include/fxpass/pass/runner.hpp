@@ -6,10 +6,10 @@
 #include <fxpass/pass/observer.hpp>
 #include <fxpass/pass/order.hpp>
 #include <fxpass/pass/pass.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <array>
 #include <cstddef>
-#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -70,7 +70,7 @@ struct RunPlan {
     }
     return result;
   }();
-  [[nodiscard]] static constexpr auto list(const FactTable& table) -> std::span<const FactInfo> {
+  [[nodiscard]] static constexpr auto list(const FactTable& table) -> Span<const FactInfo> {
     return {table.infos.data(), table.count};
   }
 
@@ -93,7 +93,7 @@ struct RunPlan {
 
   /// Whether pass `i` would fill in an artifact that a pass from `first` on uses: not in one traversal with it.
   [[nodiscard]] static constexpr auto overwrites_since(std::size_t first, std::size_t i) -> bool {
-    constexpr std::array<std::span<const FactInfo>, pass_count> filled_in{fact_infos<filled_in_by<P>>...};
+    constexpr std::array<Span<const FactInfo>, pass_count> filled_in{fact_infos<filled_in_by<P>>...};
     for (const FactInfo& fact : filled_in[i])
       for (std::size_t k = first; k < i && fact.has_artifact; ++k)
         if (Contract::lists(contracts_of<P...>[k]->needs, fact) || Contract::lists(filled_in[k], fact)) return true;

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <fxpass/pass/contract.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <cstddef>
-#include <span>
 
 /// @file
 /// What the compiler says when passes are put together wrongly. A verdict is a type that reads as a sentence: which
@@ -212,7 +212,7 @@ struct MendMissing<F, Before> {
 };
 
 /// Index of the first of `needed` that is not in `have`; their number if all are.
-[[nodiscard]] consteval auto first_missing(std::span<const FactInfo> needed, std::span<const FactInfo> have)
+[[nodiscard]] consteval auto first_missing(Span<const FactInfo> needed, Span<const FactInfo> have)
     -> std::size_t {
   for (std::size_t i = 0; i < needed.size(); ++i)
     if (!Contract::lists(have, needed[i])) return i;

@@ -3,10 +3,10 @@
 
 #include <fxpass/graph/editor.hpp>
 #include <fxpass/graph/geometry.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <cstdint>
 #include <optional>
-#include <span>
 
 /// @file
 /// `AliasAnalysis`: which values share a storage, through which views, and who writes where.
@@ -98,17 +98,17 @@ class AliasAnalysis {
   }
   [[nodiscard]] constexpr auto storage_count() const -> std::uint32_t { return storages_.size(); }
   /// All writes, in program order.
-  [[nodiscard]] constexpr auto writes() const -> std::span<const Write> { return writes_.view(); }
+  [[nodiscard]] constexpr auto writes() const -> Span<const Write> { return writes_.view(); }
   /// Sizes of a view. Needs `has_geometry`.
-  [[nodiscard]] constexpr auto sizes(const View& v) const -> std::span<const std::int64_t> {
+  [[nodiscard]] constexpr auto sizes(const View& v) const -> Span<const std::int64_t> {
     return numbers_.view(Range{v.dims, v.rank});
   }
   /// Strides in elements. Needs `has_geometry`.
-  [[nodiscard]] constexpr auto strides(const View& v) const -> std::span<const std::int64_t> {
+  [[nodiscard]] constexpr auto strides(const View& v) const -> Span<const std::int64_t> {
     return numbers_.view(Range{v.dims + v.rank, v.rank});
   }
   /// For a permute: which dimension of the parent each dimension is.
-  [[nodiscard]] constexpr auto order(const View& v) const -> std::span<const std::int64_t> {
+  [[nodiscard]] constexpr auto order(const View& v) const -> Span<const std::int64_t> {
     return numbers_.view(v.step.order);
   }
   /// Sizes, strides and offset together. Needs `has_geometry`.
@@ -154,19 +154,19 @@ class AliasAnalysis {
     storages_[views_[write.view].storage].written = true;
   }
   /// Says that the storage of `id`, a call of an unknown operator, may be that of any of `bases`.
-  constexpr void mark_unknown_origin(NodeId id, std::span<const std::int64_t> bases) {
+  constexpr void mark_unknown_origin(NodeId id, Span<const std::int64_t> bases) {
     Storage& s = storages_[views_[of_node_[id.index]].storage];
     s.of_unknown_origin = true;
     s.possible_bases = numbers_.append(bases);
   }
   /// The storages that a storage of unknown origin may be part of.
-  [[nodiscard]] constexpr auto possible_bases(std::uint32_t storage) const -> std::span<const std::int64_t> {
+  [[nodiscard]] constexpr auto possible_bases(std::uint32_t storage) const -> Span<const std::int64_t> {
     return numbers_.view(storages_[storage].possible_bases);
   }
   /// Says that inputs share the storage at different places.
   constexpr void mark_undecidable(std::uint32_t storage) { storages_[storage].undecidable = true; }
   /// Numbers for `ViewStep::order`.
-  constexpr auto add_numbers(std::span<const std::int64_t> numbers) -> Range { return numbers_.append(numbers); }
+  constexpr auto add_numbers(Span<const std::int64_t> numbers) -> Range { return numbers_.append(numbers); }
 
   /// Equal if the same nodes are the same views and the same writes go into them, by id.
   friend constexpr auto operator==(const AliasAnalysis& a, const AliasAnalysis& b) -> bool {

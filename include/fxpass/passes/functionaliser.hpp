@@ -3,10 +3,10 @@
 
 #include <fxpass/graph/editor.hpp>
 #include <fxpass/passes/alias_analysis.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <cstdint>
 #include <initializer_list>
-#include <span>
 #include <string_view>
 
 /// @file
@@ -106,8 +106,8 @@ class Functionaliser {
   }
 
   /// A new node before `position`, contiguous, with dtype and shape as said, on the device of the storage of `view`.
-  constexpr auto emit(NodeId position, std::string_view target, std::span<const Argument> arguments, DType dtype,
-                      std::span<const std::int64_t> sizes, std::uint32_t view, std::string_view name = {}) -> NodeId {
+  constexpr auto emit(NodeId position, std::string_view target, Span<const Argument> arguments, DType dtype,
+                      Span<const std::int64_t> sizes, std::uint32_t view, std::string_view name = {}) -> NodeId {
     Graph& graph = editor_->mutable_graph();
     TensorMeta meta;
     meta.dtype = dtype;
@@ -120,8 +120,8 @@ class Functionaliser {
     return editor_->insert_before(position, target, arguments, value, name);
   }
   constexpr auto emit(NodeId position, std::string_view target, std::initializer_list<Argument> arguments, DType dtype,
-                      std::span<const std::int64_t> sizes, std::uint32_t view, std::string_view name = {}) -> NodeId {
-    return emit(position, target, std::span<const Argument>(arguments.begin(), arguments.size()), dtype, sizes, view,
+                      Span<const std::int64_t> sizes, std::uint32_t view, std::string_view name = {}) -> NodeId {
+    return emit(position, target, Span<const Argument>(arguments.begin(), arguments.size()), dtype, sizes, view,
                 name);
   }
   /// `x_modified` for what is written into x.
@@ -131,7 +131,7 @@ class Functionaliser {
     return name.append("_modified");
   }
   /// A list of integers as an argument of this graph.
-  constexpr auto list(std::span<const std::int64_t> numbers) -> Argument {
+  constexpr auto list(Span<const std::int64_t> numbers) -> Argument {
     Pool<Argument> items;
     for (const std::int64_t n : numbers) items.push_back(Argument(n));
     return Argument::group(ArgumentKind::list, editor_->mutable_graph().add_arguments(items.view()));

@@ -6,10 +6,10 @@
 #include <fxpass/pass/kernel_registry.hpp>
 #include <fxpass/passes/functionaliser.hpp>
 #include <fxpass/passes/view_rules.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <utility>
 
@@ -466,7 +466,7 @@ class OutOfPlaceRewriter {
   }
 
   /// Training-mode batch norm: the functional form returns the new statistics.
-  constexpr auto rewrite_batch_norm(Sweep& sweep, std::span<const Write> writes) -> Status {
+  constexpr auto rewrite_batch_norm(Sweep& sweep, Span<const Write> writes) -> Status {
     const NodeId id = sweep.id();
     Pool<Argument> arguments;
     for (const std::string_view name :
@@ -507,7 +507,7 @@ class OutOfPlaceRewriter {
   }
 
   /// A kernel returns the new values of the operands it writes; they become the newest values after the call.
-  constexpr auto rewrite_kernel(Sweep& sweep, std::span<const Write> writes) -> Status {
+  constexpr auto rewrite_kernel(Sweep& sweep, Span<const Write> writes) -> Status {
     const NodeId id = sweep.id();
     if (Status done = read_operands(sweep); !done) return done;
     sweep.editor().retarget(id, text_of("torch.ops.", functional_kernel_operator));

@@ -3,10 +3,10 @@
 
 #include <fxpass/graph/call.hpp>
 #include <fxpass/passes/alias_analysis.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <cstdint>
 #include <optional>
-#include <span>
 
 /// @file
 /// PyTorch's view operators as view steps, and the operators that view or copy as strides, dtype and device decide.
@@ -116,7 +116,7 @@ class ViewMaker {
     return add(view, step, result);
   }
   /// To `sizes`, without a -1. None where PyTorch would have to copy.
-  [[nodiscard]] constexpr auto reshape(std::uint32_t view, std::span<const std::int64_t> sizes) const
+  [[nodiscard]] constexpr auto reshape(std::uint32_t view, Span<const std::int64_t> sizes) const
       -> std::optional<std::uint32_t> {
     if (!has_geometry(view)) return std::nullopt;
     Geometry g = geometry(view);
@@ -138,7 +138,7 @@ class ViewMaker {
     return add(view, step, g);
   }
   /// Dimension i of the result is dimension `order[i]` of `view`; negative ones count from the end.
-  [[nodiscard]] constexpr auto permute(std::uint32_t view, std::span<const std::int64_t> order) const
+  [[nodiscard]] constexpr auto permute(std::uint32_t view, Span<const std::int64_t> order) const
       -> std::optional<std::uint32_t> {
     if (!has_geometry(view)) return std::nullopt;
     const Geometry g = geometry(view);
@@ -171,7 +171,7 @@ class ViewMaker {
     return add(view, step, result);
   }
   /// To `sizes`; -1 keeps a size.
-  [[nodiscard]] constexpr auto expand(std::uint32_t view, std::span<const std::int64_t> sizes) const
+  [[nodiscard]] constexpr auto expand(std::uint32_t view, Span<const std::int64_t> sizes) const
       -> std::optional<std::uint32_t> {
     if (!has_geometry(view)) return std::nullopt;
     const Geometry g = geometry(view);

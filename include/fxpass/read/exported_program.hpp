@@ -10,13 +10,13 @@
 #include <fxpass/read/json.hpp>
 #include <fxpass/read/regions.hpp>
 #include <fxpass/read/sympy.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -714,7 +714,7 @@ class ExportedGraphReader {
     JsonObject object;
     return json_.as(json, "a graph argument", object) && json_.member(object, "graph", graph);
   }
-  auto read_inlined(JsonObject graph, std::span<const Argument> operands, Pool<Argument>& results) -> bool {
+  auto read_inlined(JsonObject graph, Span<const Argument> operands, Pool<Argument>& results) -> bool {
     Scope inner;
     if (!declare_values(graph, inner)) return false;
     std::swap(scope_, inner);

@@ -8,13 +8,13 @@
 #include <fxpass/read/finish.hpp>
 #include <fxpass/read/json.hpp>
 #include <fxpass/read/regions.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -531,7 +531,7 @@ class FxGraphReader {
     return true;
   }
   /// Reads the nodes of a subgraph into the graph under construction; `node` then stands for what it returns.
-  auto read_inlined(const NodeJson& node, Subgraph& subgraph, std::span<const Argument> operands) -> bool {
+  auto read_inlined(const NodeJson& node, Subgraph& subgraph, Span<const Argument> operands) -> bool {
     Scope inner;
     JsonArray nodes;
     if (!pay_for(subgraph) || !open(subgraph.graph, inner, nodes)) return false;

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <fxpass/config.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <span>
 #include <type_traits>
 
 /// @file
@@ -89,11 +89,11 @@ class Pool {
   [[nodiscard]] constexpr auto back() const -> const T& { return data_[size_ - 1]; }
 
   /// All elements, or those of a range, which has to lie in the pool. Valid until the next growth.
-  [[nodiscard]] constexpr auto view() const -> std::span<const T> { return {data_, size_}; }
-  [[nodiscard]] constexpr auto view(Range range) const -> std::span<const T> {
+  [[nodiscard]] constexpr auto view() const -> Span<const T> { return {data_, size_}; }
+  [[nodiscard]] constexpr auto view(Range range) const -> Span<const T> {
     return {data_ + range.begin, range.count};
   }
-  [[nodiscard]] constexpr auto view(Range range) -> std::span<T> { return {data_ + range.begin, range.count}; }
+  [[nodiscard]] constexpr auto view(Range range) -> Span<T> { return {data_ + range.begin, range.count}; }
 
   /// Appends one record and returns its index.
   constexpr auto push_back(T value) -> std::uint32_t {
@@ -103,7 +103,7 @@ class Pool {
   }
 
   /// Appends `values`, which may lie in this very pool, and returns where they are now.
-  constexpr auto append(std::span<const T> values) -> Range {
+  constexpr auto append(Span<const T> values) -> Range {
     const auto count = static_cast<std::uint32_t>(values.size());
     const Range added{size_, count};
     if (count == 0) return added;

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <fxpass/config.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <span>
 #include <type_traits>
 
 /// @file
@@ -37,7 +37,7 @@ class ShortList {
     for (const T& value : values) push_back(value);
   }
   constexpr ShortList(
-      std::span<const T> values) {  // NOLINT(google-explicit-constructor): a list is what it lists
+      Span<const T> values) {  // NOLINT(google-explicit-constructor): a list is what it lists
     for (const T& value : values) push_back(value);
   }
   /// `count` times `value`.
@@ -79,11 +79,13 @@ class ShortList {
   }
   [[nodiscard]] constexpr auto back() const -> const T& { return (*this)[count_ == 0 ? 0 : count_ - 1u]; }
   /// The values, one behind the other.
+  [[nodiscard]] constexpr auto data() -> T* { return items_; }
+  [[nodiscard]] constexpr auto data() const -> const T* { return items_; }
   [[nodiscard]] constexpr auto begin() -> T* { return items_; }
   [[nodiscard]] constexpr auto end() -> T* { return items_ + count_; }
   [[nodiscard]] constexpr auto begin() const -> const T* { return items_; }
   [[nodiscard]] constexpr auto end() const -> const T* { return items_ + count_; }
-  [[nodiscard]] constexpr auto view() const -> std::span<const T> { return {items_, count_}; }
+  [[nodiscard]] constexpr auto view() const -> Span<const T> { return {items_, count_}; }
 
   /// Whether one of the values equals `value`. O(size).
   [[nodiscard]] constexpr auto contains(const T& value) const -> bool {

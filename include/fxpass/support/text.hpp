@@ -2,10 +2,10 @@
 #pragma once
 
 #include <fxpass/support/pool.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <concepts>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 /// @file
@@ -41,7 +41,7 @@ class Text {
 
   /// Appends bytes, which may be part of this text, and returns the text. Amortised O(length).
   constexpr auto append(std::string_view text) -> Text& {
-    chars_.append(std::span<const char>(text.data(), text.size()));
+    chars_.append(Span<const char>(text.data(), text.size()));
     return *this;
   }
   constexpr auto append(char c) -> Text& {

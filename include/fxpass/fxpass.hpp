@@ -29,6 +29,7 @@
 
 // Passes over graphs: what is known of a module, what a pass needs and establishes, and pipelines of them.
 #include <fxpass/pass/contract.hpp>
+#include <fxpass/pass/describe.hpp>
 #include <fxpass/pass/fact.hpp>
 #include <fxpass/pass/forward.hpp>
 #include <fxpass/pass/kernel_registry.hpp>

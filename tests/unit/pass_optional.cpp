@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fxpass/graph/verify.hpp>
 #include <fxpass/lower/compile.hpp>
+#include <fxpass/pass/describe.hpp>
 #include <fxpass/pass/named_pipeline.hpp>
 #include <fxpass/pass/optional_pass.hpp>
 #include <fxpass/pass/timer.hpp>
@@ -135,6 +136,14 @@ static_assert(contract_of<OptionalPass<TurnAnew>>.keeping == Keeping::undeclared
 static_assert(std::same_as<establishes_when_on_of<OptionalPass<TurnAlone>>, facts<ReluFound>>);
 static_assert(FXPass<NamedPass<"other", OptionalPass<TurnForward>>> && FXPass<OptionalPass<NamedPass<"other", TurnAlone>>>);
 static_assert(ForwardPass<NamedPass<"other", OptionalPass<TurnForward>>>);
+
+static_assert(text_of(contract_of<OptionalPass<TurnAlone>>) ==
+              "turn_alone\n"
+              "  needs       -\n"
+              "  forbids     -\n"
+              "  establishes no_neg\n"
+              "  if on       relu_found\n"
+              "  keeps       everything\n");
 
 // On and off ----------------------------------------------------------------------------------------------------------
 template <class P>

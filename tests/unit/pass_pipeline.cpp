@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fxpass/graph/call.hpp>
 #include <fxpass/graph/verify.hpp>
+#include <fxpass/pass/describe.hpp>
+#include <fxpass/pass/named_pipeline.hpp>
 #include <fxpass/pass/pipeline.hpp>
 
+#include <boost/hana/basic_tuple.hpp>
+#include <boost/hana/ext/std/tuple.hpp>
 #include <boost/hana/for_each.hpp>
 #include <boost/hana/tuple.hpp>
 
 #include "twice.hpp"
 
 #include <concepts>
+#include <tuple>
 
 namespace {
 
@@ -275,9 +280,131 @@ constexpr auto hana_sequences_make_pipelines_and_back() -> bool {
   static_assert(std::same_as<decltype(passes), const Pipeline<Neg, Abs, Insert>>);
   Text names;
   boost::hana::for_each(passes.passes(), [&](const auto& pass) { append_all(names, pass.name, ' '); });
-  return names == "neg abs insert " && passes.get<Insert>().target == "sin";
+  return names == "neg abs insert " && passes.get<Insert>().target == "sin" &&
+         pipeline(passes.passes()).get<Insert>().target == "sin";
 }
 FXPASS_TEST_TWICE(hana_sequences_make_pipelines_and_back)
+
+// Tuples may be parts wherever passes are, and nest; any other sequence goes through pipeline_from.
+namespace hana = boost::hana;
+static_assert(std::same_as<decltype(pipeline(base.passes())), Pipeline<Neg, Abs>>);
+static_assert(std::same_as<decltype(pipeline_from(base.passes())), Pipeline<Neg, Abs>>);
+static_assert(std::same_as<decltype(pipeline(hana::make_basic_tuple(Neg{}, base.without<Neg>()))), Pipeline<Neg, Abs>>);
+static_assert(std::same_as<decltype(base.add_pass(hana::make_tuple(Sin{}, FindRelu{}))),
+                           Pipeline<Neg, Abs, Sin, FindRelu>>);
+static_assert(std::same_as<decltype(base.insert_before<Abs>(hana::make_tuple(Sin{}, hana::make_tuple(FindRelu{})))),
+                           Pipeline<Neg, Sin, FindRelu, Abs>>);
+static_assert(std::same_as<decltype(base.replace<Neg>(hana::make_tuple())), Pipeline<Abs>>);
+static_assert(std::same_as<decltype(base | hana::make_tuple(Sin{})), Pipeline<Neg, Abs, Sin>>);
+static_assert(std::same_as<decltype(pipeline_from(std::make_tuple(Neg{}, base.without<Neg>()))), Pipeline<Neg, Abs>>);
+
+// Passes of a pipeline within a pipeline are passes of the whole.
+static_assert(std::same_as<decltype(pipeline(FindRelu{}, pipeline(Neg{}, pipeline(Abs{}))).insert_before<Abs>(Sin{})),
+                           Pipeline<FindRelu, Neg, Sin, Abs>>);
+
+// A pipeline with a name is one pass ----------------------------------------------------------------------------------
+using Stage = NamedPipeline<"stage", FindRelu, Neg, CountUse, Sin>;
+static_assert(std::same_as<decltype(named<"stage">(pipeline(FindRelu{}, Neg{}, CountUse{}, Sin{}))), Stage>);
+static_assert(FXPass<Stage> && std::same_as<needs_of<Stage>, facts<>> &&
+              std::same_as<establishes_of<Stage>, facts<ReluFound>>);
+static_assert(std::same_as<needs_of<NamedPipeline<"uses", Neg, CountUse>>, facts<ReluFound>>);
+
+/// Writes down what it sees.
+struct Diary {
+  Text text;
+  constexpr void after(const PassReport& report, const Graph& graph) {
+    append_all(text, report.name, ": ", calls(graph));
+    for (const Statistic& s : report.statistics) append_all(text, ", ", s.key, '=', s.value);
+    append_to(text, '\n');
+  }
+};
+struct CountNodes {
+  static constexpr std::string_view name = "count_nodes";
+  constexpr auto run(const Graph& graph, Context& context) const -> Status {
+    context.count("nodes", graph.node_count());
+    context.warn(Diagnostic::warning(DiagnosticCode::unsupported, "nodes were counted"));
+    return {};
+  }
+};
+constexpr auto a_named_pipeline_is_one_step() -> bool {
+  constexpr auto passes = pipeline(named<"stage">(pipeline(FindRelu{}, Neg{}, CountNodes{}, CountUse{})), Abs{},
+                                   named<"uses">(pipeline(Sin{}, CountUse{})));
+  Diary diary;
+  Context context;
+  const auto done = passes.run_passes(Module<>(sample()), context, diary);
+  static_assert(std::same_as<decltype(done), const Expected<Module<ReluFound>>>);
+  return done && done->artifact<ReluFound>().node == NodeId{3} && context.warnings().size() == 1 &&
+         diary.text ==
+             "stage: neg relu, count_nodes.nodes=4\n"
+             "abs: abs neg relu\n"
+             "uses: abs neg relu sin\n";
+}
+FXPASS_TEST_TWICE(a_named_pipeline_is_one_step)
+
+// As text -------------------------------------------------------------------------------------------------------------
+struct Careful {
+  static constexpr std::string_view name = "careful";
+  using needs = facts<ReluFound, NoNeg>;
+  using forbids = facts<ReluFound>;
+  using keeps = facts<NoNeg>;
+  constexpr auto run(Graph&, Context&) const -> Status { return {}; }
+};
+struct Careless {
+  static constexpr std::string_view name = "careless";
+  using keeps = everything_but<ReluFound>;
+  constexpr auto run(Graph&, Context&) const -> Status { return {}; }
+};
+constexpr auto a_pipeline_describes_itself() -> bool {
+  return describe(pipeline(SilentNeg{}, FindRelu{}, Careless{})) ==
+             "silent_neg\n"
+             "  needs       -\n"
+             "  forbids     -\n"
+             "  establishes -\n"
+             "  keeps       what a check after it confirms\n"
+             "find_relu\n"
+             "  needs       -\n"
+             "  forbids     -\n"
+             "  establishes relu_found\n"
+             "  keeps       everything\n"
+             "careless\n"
+             "  needs       -\n"
+             "  forbids     -\n"
+             "  establishes -\n"
+             "  keeps       everything but relu_found\n" &&
+         text_of(contract_of<Careful>) ==
+             "careful\n"
+             "  needs       relu_found, no_neg\n"
+             "  forbids     relu_found\n"
+             "  establishes -\n"
+             "  keeps       no_neg\n";
+}
+FXPASS_TEST_TWICE(a_pipeline_describes_itself)
+
+// `|` of two passes of one's own ------------------------------------------------------------------------------------
+}  // namespace
+
+namespace someone_elses {
+enum class Flags : unsigned { read = 1, write = 2 };
+constexpr auto operator|(Flags a, Flags b) -> Flags {
+  return static_cast<Flags>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+using fxpass::operator|;
+struct First {
+  static constexpr std::string_view name = "first";
+  constexpr auto run(const fxpass::Graph&, fxpass::Context&) const -> fxpass::Status { return {}; }
+};
+struct Second {
+  static constexpr std::string_view name = "second";
+  constexpr auto run(const fxpass::Graph&, fxpass::Context&) const -> fxpass::Status { return {}; }
+};
+static_assert(std::same_as<decltype(First{} | Second{}), fxpass::Pipeline<First, Second>>);
+static_assert((Flags::read | Flags::write) == Flags{3} && (1 | 2) == 3);
+}  // namespace someone_elses
+// Found by the passes' namespace from anywhere.
+static_assert(std::same_as<decltype(someone_elses::First{} | someone_elses::Second{}),
+                           fxpass::Pipeline<someone_elses::First, someone_elses::Second>>);
+
+namespace {
 
 // Errors --------------------------------------------------------------------------------------------------------------
 struct Refuse {

@@ -9,6 +9,8 @@
 #include <fxpass/pass/order.hpp>
 #include <fxpass/pass/runner.hpp>
 
+#include <boost/hana/at.hpp>
+#include <boost/hana/basic_tuple.hpp>
 #include <boost/hana/tuple.hpp>
 #include <boost/hana/unpack.hpp>
 
@@ -73,6 +75,15 @@ struct KeepsOf<Pipeline<P...>> {
 
 template <class... T>
 using flat = join<types, typename PassesIn<T>::type...>;
+// So do Hana's tuples, for what they hold.
+template <class... T>
+struct PassesIn<boost::hana::tuple<T...>> {
+  using type = flat<T...>;
+};
+template <class... T>
+struct PassesIn<boost::hana::basic_tuple<T...>> {
+  using type = flat<T...>;
+};
 
 /// Passes [0, At) of `Old`, then those of `New`, then [At + Removed, ...) of `Old`.
 template <std::size_t At, std::size_t Removed, class Old, class New>
@@ -141,6 +152,16 @@ class PipelineMaker {
   template <std::size_t I, class... P>
   [[nodiscard]] static constexpr auto element(const Pipeline<P...>& pipeline) -> const auto& {
     return member<I>(pipeline.passes_);
+  }
+  template <std::size_t I, class... T>
+  [[nodiscard]] static constexpr auto element(const boost::hana::tuple<T...>& parts) -> const auto& {
+    constexpr Place place = Join<types, typename PassesIn<T>::type...>::table[I];
+    return element<place.element>(boost::hana::at_c<place.list>(parts));
+  }
+  template <std::size_t I, class... T>
+  [[nodiscard]] static constexpr auto element(const boost::hana::basic_tuple<T...>& parts) -> const auto& {
+    constexpr Place place = Join<types, typename PassesIn<T>::type...>::table[I];
+    return element<place.element>(boost::hana::at_c<place.list>(parts));
   }
   template <std::size_t I, class P>
   [[nodiscard]] static constexpr auto element(const P& pass) -> const P& {
@@ -307,7 +328,7 @@ class Pipeline {
 /// An empty pipeline to add passes to: `FXPassManager{}.add_pass(A{}).add_pass(B{})`.
 using FXPassManager = Pipeline<>;
 
-/// Passes, and pipelines, in this order.
+/// Passes, pipelines, and Hana tuples of them, in this order: a pipeline, or a tuple, stands for the passes in it.
 template <class... T>
 [[nodiscard]] constexpr auto pipeline(T... parts) {
   using Verdict = typename detail::VerdictOnList<detail::flat<T...>>::type;
@@ -319,7 +340,8 @@ template <class... T>
   }
 }
 
-/// `pipeline(a, b)`. Found for passes of fxpass and for pipelines; two passes of yours need `pipeline`.
+/// `pipeline(a, b)`. The compiler finds it where an operand is fxpass's own, a pass or a pipeline. For two passes of
+/// yours, say `using fxpass::operator|;` in their namespace, which touches no other operands, or write `pipeline(a, b)`.
 template <class A, class B>
   requires detail::Composable<A, B>
 [[nodiscard]] constexpr auto operator|(A a, B b) {
@@ -353,7 +375,7 @@ struct Flatten<types<T...>> {
 };
 }  // namespace detail
 
-/// The passes of a Hana sequence, in its order: `pipeline_from(hana::make_tuple(a, b))`.
+/// The passes of any Hana sequence, in its order. For a `hana::tuple` or `hana::basic_tuple`, `pipeline` does it too.
 template <class Sequence>
 [[nodiscard]] constexpr auto pipeline_from(const Sequence& sequence) {
   using Parts = decltype(boost::hana::unpack(sequence, detail::TypesOf()));

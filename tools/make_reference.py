@@ -1,16 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Doxygen's input filter: gives each declaration of a header the comment that stands for it.
+"""Runs Doxygen over the headers, each declaration of which gets the comment that stands for it.
 
-    tools/doxygen_filter.py HEADER      the header, line for line, with comments added at the beginning of lines
+    tools/make_reference.py DOXYGEN DOXYFILE HEADERS
 
-In the headers a comment stands for the declarations below it, up to a blank line or the next comment, so that overloads
-need it once; Doxygen knows of no such rule. And members that a concept asks for mean the same in every type that has
-them: they are explained at the concept, and get a reminder here.
+HEADERS is the folder that DOXYFILE reads; it is made anew, from include/. In the headers a comment stands for the
+declarations below it, up to a blank line or the next comment, so that overloads need it once; Doxygen knows of no such
+rule. And members that a concept asks for mean the same in every type that has them: they are explained at the concept,
+and get a reminder here. The copies have the lines of the originals, which is where Doxygen's warnings are said to be.
 """
 
+import pathlib
 import re
+import shutil
+import subprocess
 import sys
+
+INCLUDE = pathlib.Path(__file__).resolve().parents[1] / "include"
 
 PROTOCOL = (
     (r"static constexpr std::string_view name\b", "What diagnostics, reports and dumps call it."),
@@ -95,10 +101,16 @@ def filtered(lines):
 
 
 def main():
-    with open(sys.argv[1], encoding="utf-8") as header:
-        for line in filtered(header.read().split("\n")):
-            print(line)
+    doxygen, doxyfile, headers = sys.argv[1:]
+    shutil.rmtree(headers, ignore_errors=True)
+    for header in INCLUDE.rglob("*.hpp"):
+        copy = pathlib.Path(headers, header.relative_to(INCLUDE))
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text("\n".join(filtered(header.read_text(encoding="utf-8").split("\n"))), encoding="utf-8")
+    result = subprocess.run([doxygen, doxyfile], capture_output=True, text=True, check=False)
+    print((result.stdout + result.stderr).replace(headers, str(INCLUDE)), end="", file=sys.stderr)
+    return result.returncode
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

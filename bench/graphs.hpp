@@ -111,6 +111,39 @@ template <Writes writes>
   return std::move(make).finish(last);
 }
 
+/// A decode step over a KV cache: each layer writes the new token's row into two caches of its own, reads them whole, and
+/// does a dozen elementwise operations besides.
+[[nodiscard]] inline auto decode_step(std::uint32_t size) -> Graph {
+  constexpr std::uint32_t layer_size = 20;
+  constexpr std::int64_t token = 17;
+  GraphMaker make;
+  GraphBuilder& b = make.builder();
+  const std::uint32_t layers = size / layer_size + 1;
+  const NodeId y = b.placeholder("y", make.matrix());
+  const NodeId row = b.placeholder("row", make.row());
+  NodeId x = b.placeholder("x", make.matrix());
+  const std::uint32_t first_cache = x.index + 1;
+  for (std::uint32_t i = 0; i < layers; ++i)
+    for (const char* cache : {"k_cache", "v_cache"}) b.placeholder(cache, make.matrix());
+  for (std::uint32_t layer = 0; layer < layers; ++layer) {
+    make.next_line();
+    for (const std::uint32_t i : {0U, 1U}) {
+      const NodeId cache{first_cache + 2 * layer + i};
+      const NodeId slot = b.call_function("torch.ops.aten.select.int", {cache, 0, token}, make.row_at(token));
+      b.call_function("torch.ops.aten.copy_.default", {slot, row}, make.row_at(token));
+      x = b.call_function("torch.ops.aten.mul.Tensor", {x, cache}, make.matrix());
+    }
+    for (std::uint32_t i = 0; i < 12; ++i) {
+      make.next_line();
+      if (i % 4 == 0)
+        x = b.call_function("torch.ops.aten.tanh.default", {x}, make.matrix());
+      else
+        x = b.call_function("torch.ops.aten.add.Tensor", {x, y}, make.matrix());
+    }
+  }
+  return std::move(make).finish(x);
+}
+
 /// Inputs that say which storage they have, each read once.
 [[nodiscard]] inline auto inputs_with_storages(std::uint32_t size) -> Graph {
   GraphMaker make;

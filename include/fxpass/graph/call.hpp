@@ -15,11 +15,44 @@
 
 namespace fxpass {
 
-/// A view of one call. Valid while the graph is neither changed nor gone. Each query is O(schema length).
+/// The parameters of a graph's operators, each schema read once: for those who ask about many calls.
+class ParameterTable {
+ public:
+  /// The parameters of operator `op`, in the schema's order. Empty where the graph itself holds the schema, or Python's
+  /// order is another one: their texts move as the graph grows, so that they are read when they are asked for. Valid until
+  /// the next call. O(schema length) at the first call for an operator, else O(1).
+  constexpr auto of(const Graph& graph, OpId op) -> Span<const ops::Parameter> {
+    while (of_operator_.size() <= op.index) of_operator_.push_back({0, unread});
+    Range& range = of_operator_[op.index];
+    if (range.count == unread) range = read(graph.op(op));
+    return parameters_.view(range);
+  }
+
+ private:
+  static constexpr std::uint32_t unread = 0xffffffffU;
+
+  constexpr auto read(const Operator& op) -> Range {
+    Range range{parameters_.size(), 0};
+    if (op.row == ops::no_row || op.parameters != TextId{}) return range;
+    ops::ParameterReader reader = ops::schema(op.row).parameters();
+    for (auto p = reader.next(); p; p = reader.next()) parameters_.push_back(*p);
+    range.count = parameters_.size() - range.begin;
+    return range;
+  }
+
+  Pool<Range> of_operator_;
+  Pool<ops::Parameter> parameters_;
+};
+
+/// A view of one call. Valid while the graph is neither changed nor gone. Each query is O(schema length), or with a list
+/// of parameters O(parameters).
 class Call {
  public:
   /// Of node `id`, a call.
-  constexpr Call(const Graph& graph, NodeId id) : graph_(&graph), id_(id), schema_(graph.schema(graph.op(id))) {}
+  constexpr Call(const Graph& graph, NodeId id) : graph_(&graph), id_(id) {}
+  /// The same, with what a `ParameterTable` says of its operator.
+  constexpr Call(const Graph& graph, NodeId id, Span<const ops::Parameter> parameters)
+      : graph_(&graph), id_(id), parameters_(parameters) {}
 
   /// What was asked about.
   [[nodiscard]] constexpr auto graph() const -> const Graph& { return *graph_; }
@@ -27,10 +60,11 @@ class Call {
   [[nodiscard]] constexpr auto node() const -> const Node& { return graph_->node(id_); }
   [[nodiscard]] constexpr auto op() const -> const Operator& { return graph_->op(id_); }
   /// The operator's schema. Empty if the operator is not known.
-  [[nodiscard]] constexpr auto schema() const -> ops::Schema { return schema_; }
+  [[nodiscard]] constexpr auto schema() const -> ops::Schema { return graph_->schema(op()); }
   /// "aten.add.Tensor"; of an unknown operator its target.
   [[nodiscard]] constexpr auto name() const -> std::string_view {
-    return schema_.empty() ? graph_->target(id_) : schema_.name();
+    const ops::Schema known = schema();
+    return known.empty() ? graph_->target(id_) : known.name();
   }
 
   /// The argument given for parameter `name`, or none where the call leaves it at its default.
@@ -154,11 +188,14 @@ class Call {
   /// `input` may stand for `self` or for `indices`: it means the one that the operator has.
   [[nodiscard]] constexpr auto is_other_parameter(const Argument& a, std::string_view name) const -> bool {
     const std::string_view keyword = graph_->text(a.keyword());
-    return keyword != name && schema_.find(keyword).has_value() && schema_.find(name).has_value();
+    return keyword != name && schema().find(keyword).has_value() && schema().find(name).has_value();
   }
   [[nodiscard]] constexpr auto find_position(std::string_view name) const -> std::optional<ops::Schema::Found> {
+    for (std::uint32_t i = 0; i < parameters_.size(); ++i)
+      if (parameters_[i].name == name) return ops::Schema::Found{i, parameters_[i]};
+    if (!parameters_.empty()) return std::nullopt;
     const TextId parameters = op().parameters;
-    if (parameters == TextId{}) return schema_.find(name);
+    if (parameters == TextId{}) return schema().find(name);
     ops::ParameterReader reader(graph_->text(parameters));
     std::uint32_t position = 0;
     for (auto p = reader.next(); p; p = reader.next(), ++position)
@@ -169,7 +206,7 @@ class Call {
     if (const auto found = find_position(name); found && found->parameter.has_default)
       return found->parameter.default_value;
     // A parameter that Python's function does not have keeps ATen's default.
-    const auto found = schema_.find(name);
+    const auto found = schema().find(name);
     return found && found->parameter.has_default ? found->parameter.default_value : std::string_view();
   }
   [[nodiscard]] static constexpr auto parse_integer(std::string_view text) -> std::optional<std::int64_t> {
@@ -232,7 +269,7 @@ class Call {
 
   const Graph* graph_;
   NodeId id_;
-  ops::Schema schema_;
+  Span<const ops::Parameter> parameters_;  ///< of the operator; empty: to be read from its schema
 };
 
 /// The innermost frame of a Python stack trace, file and line. Empty where the trace has none. O(length of the trace).

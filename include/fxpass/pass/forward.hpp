@@ -30,7 +30,8 @@
 /// `begin` makes the state of one run. `wants` says for which nodes `visit` is called, by what they call; of a node that
 /// calls nothing the operator says the kind, and no more: `op.kind == NodeKind::output`. It is asked once for each
 /// operator of the graph, not for each node, so that a node that nobody wants costs one look at a table. What tells nodes
-/// of one operator apart is for `visit` to look at. `finish` is called when all edits are committed.
+/// of one operator apart is for `visit` to look at; and `visit` may say, once the pass has done something, that it wants
+/// every node from then on. `finish` is called when all edits are committed.
 ///
 /// A pass must not be able to tell whether it shares the traversal with others. So these are the laws:
 ///   * `begin` reads inputs, options and needed artifacts' addresses; the nodes are looked at in `visit`.
@@ -66,6 +67,9 @@ class Sweep {
     }
     return *editor_;
   }
+  /// Has the pass visit every node from here on, whatever it wants: for one that has done something which later nodes are
+  /// to know of.
+  constexpr void want_every_node() { wants_every_node_ = true; }
   /// What stands for `id` from here on: `id` itself, unless this pass replaced it. O(length of the chain).
   [[nodiscard]] constexpr auto replacement(NodeId id) -> NodeId {
     take_replacements();
@@ -84,6 +88,7 @@ class Sweep {
   NodeId id_;
   std::uint16_t author_ = 0;         ///< the pass at work
   Replacements* replaced_ = nullptr;  ///< what it replaced
+  bool wants_every_node_ = false;     ///< whether it has just said so
   std::optional<Editor> editor_;
 };
 
@@ -146,8 +151,11 @@ class WantTable {
     while (by_operator_.size() < graph.operators().size())
       by_operator_.push_back(set_of(graph.operators()[by_operator_.size()]));
   }
+  /// Pass `bit` wants every node.
+  constexpr void add_every_node(PassSet bit) { every_ |= bit; }
   [[nodiscard]] constexpr auto operator[](const Node& node) const -> PassSet {
-    return node.op == OpId{} ? by_kind_[static_cast<std::size_t>(node.kind)] : by_operator_[node.op.index];
+    return every_ |
+           (node.op == OpId{} ? by_kind_[static_cast<std::size_t>(node.kind)] : by_operator_[node.op.index]);
   }
 
  private:
@@ -160,6 +168,7 @@ class WantTable {
 
   Pool<PassSet> by_operator_;
   std::array<PassSet, 6> by_kind_{};  ///< of nodes without an operator
+  PassSet every_ = 0;                 ///< who wants all of them
 };
 
 template <std::size_t I, class State>
@@ -260,6 +269,8 @@ class SweepRunner {
       fail(I, std::move(status.error()));
       return false;
     }
+    if (sweep_.wants_every_node_) wants_.add_every_node(bit<I>);
+    sweep_.wants_every_node_ = false;
     // The node may call another operator now, and one that is new to the graph.
     wants_.grow(*sweep_.graph_);
     wanted_ = wants_[sweep_.graph_->node(place_)];

@@ -59,33 +59,63 @@ class KernelRegistry {
 inline constexpr std::string_view kernel_operator = "higher_order.nki_kernel_wrapper";
 inline constexpr std::string_view functional_kernel_operator = "higher_order.nki_kernel_wrapper_functional";
 
-/// Whether node `id` calls a kernel, in either form.
-[[nodiscard]] constexpr auto is_kernel_call(const Graph& graph, const Operator& op) -> bool {
-  if (op.row < ops::aten_rows || op.row == ops::no_row) return false;  // what most nodes are
-  const std::string_view base = graph.schema(op).base();
-  return base == kernel_operator || base == functional_kernel_operator;
+namespace detail {
+inline constexpr ops::CatalogRow kernel_row = ops::find_overload("higher_order.nki_kernel_wrapper.default");
+inline constexpr ops::CatalogRow functional_kernel_row =
+    ops::find_overload("higher_order.nki_kernel_wrapper_functional.default");
+}  // namespace detail
+
+/// Whether calls of `op` call a kernel, in either form.
+[[nodiscard]] constexpr auto is_kernel_call(const Operator& op) -> bool {
+  return op.row == detail::kernel_row || op.row == detail::functional_kernel_row;
 }
 
-/// Reads one kernel call.
+/// Reads one kernel call, all of whose arguments have names. Valid while the node has the arguments it has.
 class KernelCall {
  public:
-  constexpr KernelCall(const Graph& graph, NodeId id) : call_(graph, id) {}
+  static constexpr std::uint32_t not_given = 0xffffffffU;
 
-  [[nodiscard]] constexpr auto kernel_idx() const -> std::optional<std::int64_t> {
-    return call_.integer("kernel_idx");
+  /// Of node `id`, a kernel call. O(arguments).
+  constexpr KernelCall(const Graph& graph, NodeId id) : graph_(&graph), id_(id) {
+    const auto given = graph.arguments(id);
+    for (std::uint32_t i = 0; i < given.size(); ++i) {
+      const std::string_view keyword = graph.text(given[i].keyword());
+      if (keyword == "kernel_idx")
+        kernel_idx_ = i;
+      else if (keyword == "backend_config")
+        backend_config_ = i;
+      else if (keyword == "operand_output_aliases")
+        aliases_ = i;
+      else if (keyword == "args")
+        arguments_ = i;
+    }
   }
+
+  [[nodiscard]] constexpr auto graph() const -> const Graph& { return *graph_; }
+  [[nodiscard]] constexpr auto id() const -> NodeId { return id_; }
+  /// The index of the kernel in a registry; none where the call names none.
+  [[nodiscard]] constexpr auto kernel_idx() const -> std::optional<std::int64_t> {
+    const Argument a = argument(kernel_idx_);
+    return a.is(ArgumentKind::integer) ? std::optional(a.integer()) : std::nullopt;
+  }
+  /// Its configuration; empty where it has none.
   [[nodiscard]] constexpr auto backend_config() const -> std::string_view {
-    return call_.string("backend_config").value_or("");
+    const Argument a = argument(backend_config_);
+    return a.is(ArgumentKind::string) ? graph_->text(a.text()) : std::string_view();
   }
   /// The kernel's arguments: tensors and constants mixed.
   [[nodiscard]] constexpr auto arguments() const -> Span<const Argument> {
-    return call_.list("args").value_or(Span<const Argument>());
+    const Argument a = argument(arguments_);
+    return a.is_sequence() ? graph_->children(a) : Span<const Argument>();
   }
+  /// Where the call has its configuration and its aliases, among its arguments; `not_given` where it has none.
+  [[nodiscard]] constexpr auto backend_config_position() const -> std::uint32_t { return backend_config_; }
+  [[nodiscard]] constexpr auto aliases_position() const -> std::uint32_t { return aliases_; }
   /// The tensor behind argument `position`, or `no_node`.
   [[nodiscard]] constexpr auto tensor_at(std::uint32_t position) const -> NodeId {
     const auto all = arguments();
     if (position >= all.size() || !all[position].is_node()) return no_node;
-    return call_.graph().node(all[position].node()).value_kind == ValueKind::tensor ? all[position].node() : no_node;
+    return graph_->node(all[position].node()).value_kind == ValueKind::tensor ? all[position].node() : no_node;
   }
   /// Position among all arguments of the `k`-th tensor argument, or none.
   [[nodiscard]] constexpr auto tensor_position(std::uint32_t k) const -> std::optional<std::uint32_t> {
@@ -97,10 +127,10 @@ class KernelCall {
   /// The aliases that the call itself declares, by position among all arguments. None if malformed.
   [[nodiscard]] constexpr auto declared_aliases() const -> std::optional<Pool<KernelAlias>> {
     Pool<KernelAlias> aliases;
-    const auto dict = call_.given("operand_output_aliases");
-    if (!dict || dict->is_none()) return aliases;
-    if (!dict->is(ArgumentKind::dict)) return std::nullopt;
-    const auto items = call_.graph().children(*dict);
+    const Argument dict = argument(aliases_);
+    if (dict.is_none()) return aliases;
+    if (!dict.is(ArgumentKind::dict)) return std::nullopt;
+    const auto items = graph_->children(dict);
     for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
       if (!items[i].is(ArgumentKind::integer) || !items[i + 1].is(ArgumentKind::integer)) return std::nullopt;
       aliases.push_back({static_cast<std::uint32_t>(items[i].integer()),
@@ -108,17 +138,28 @@ class KernelCall {
     }
     return aliases;
   }
-  [[nodiscard]] constexpr auto call() const -> const Call& { return call_; }
 
  private:
-  Call call_;
+  /// None where it is not given.
+  [[nodiscard]] constexpr auto argument(std::uint32_t position) const -> Argument {
+    if (position == not_given) return {};
+    return graph_->arguments(id_)[position];
+  }
+
+  const Graph* graph_;
+  NodeId id_;
+  std::uint32_t kernel_idx_ = not_given;
+  std::uint32_t backend_config_ = not_given;
+  std::uint32_t aliases_ = not_given;
+  std::uint32_t arguments_ = not_given;
 };
 
 /// The operands that a kernel call writes, by position among all its arguments: as the call declares them, else as the
 /// registry knows them. A call that declares none and is not registered is an error: it is not known to write nothing.
-[[nodiscard]] constexpr auto kernel_aliases(const Graph& graph, NodeId id, const KernelRegistry* registry)
+[[nodiscard]] constexpr auto kernel_aliases(const KernelCall& kernel, const KernelRegistry* registry)
     -> Expected<Pool<KernelAlias>> {
-  const KernelCall kernel(graph, id);
+  const Graph& graph = kernel.graph();
+  const NodeId id = kernel.id();
   auto declared = kernel.declared_aliases();
   if (!declared)
     return error_at(graph, id, DiagnosticCode::unsupported,
@@ -148,16 +189,20 @@ class KernelCall {
   return std::move(*declared);
 }
 
-/// Writes `aliases`, by position among all arguments, into the call's keyword `operand_output_aliases`.
-constexpr void set_kernel_aliases(Graph& graph, NodeId id, const Pool<KernelAlias>& aliases) {
-  Pool<Argument> items;
+/// Writes `aliases`, by position among all arguments, into the call's keyword `operand_output_aliases`, if they are not
+/// those it has.
+constexpr void set_kernel_aliases(Graph& graph, const KernelCall& kernel, const Pool<KernelAlias>& aliases) {
+  if (kernel.aliases_position() == KernelCall::not_given) return;
+  const std::uint32_t at = graph.node(kernel.id()).arguments.begin + kernel.aliases_position();
+  const Argument old = graph.arguments_in({at, 1})[0];
+  // What a call declares is what it is said to have; only one that declares nothing is told.
+  if (old.is(ArgumentKind::dict) && old.children().count == 2 * aliases.size()) return;
+  Range items{graph.argument_count(), 2 * aliases.size()};
   for (const KernelAlias alias : aliases) {
-    items.push_back(alias.operand);
-    items.push_back(alias.result);
+    const Argument item[] = {alias.operand, alias.result};
+    graph.add_arguments(item);
   }
-  const Argument dict = Argument::group(ArgumentKind::dict, graph.add_arguments(items.view()));
-  for (Argument& a : graph.mutable_arguments(id))
-    if (a.is_keyword() && graph.text(a.keyword()) == "operand_output_aliases") a = dict.with_keyword(a.keyword());
+  graph.mutable_arguments_in({at, 1})[0] = Argument::group(ArgumentKind::dict, items).with_keyword(old.keyword());
 }
 
 }  // namespace fxpass

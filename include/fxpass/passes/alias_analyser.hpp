@@ -58,12 +58,19 @@ class AliasAnalyser {
                           UnknownKernels unknown = UnknownKernels::refuse)
       : analysis_(&analysis), kernels_(kernels), unknown_kernels_(unknown) {}
 
-  /// Takes node `id` in. Needs all nodes before it to be in. O(arguments + rank).
+  /// Whether nodes of this operator have to be taken in. The others make a tensor of their own, of which nothing is known
+  /// before one of these views or writes it.
+  [[nodiscard]] static constexpr auto concerns(const Operator& op) -> bool {
+    const bool calls = op.kind == NodeKind::call_function || op.kind == NodeKind::call_method;
+    if (!calls) return op.kind != NodeKind::get_attr;
+    return op.writes || op.view != ops::ViewRule::none || op.row >= ops::aten_rows;
+  }
+  /// Takes node `id` in. Needs all nodes before it to be in that concern it. O(arguments + rank).
   constexpr auto visit(const Graph& graph, NodeId id) -> Status {
     const Node& node = graph.node(id);
     switch (node.kind) {
       case NodeKind::placeholder: return visit_placeholder(graph, id);
-      case NodeKind::get_attr: add_fresh(graph, id); return {};
+      case NodeKind::get_attr:
       case NodeKind::output: return {};
       case NodeKind::call_module:
         return error_at(graph, id, DiagnosticCode::unsupported,
@@ -82,11 +89,20 @@ class AliasAnalyser {
     return view;
   }
 
+  /// The view that an operand is; `no_view` if it is no tensor.
+  constexpr auto view_of(const Graph& graph, NodeId id) -> std::uint32_t {
+    if (id == no_node) return no_view;
+    const std::uint32_t view = analysis_->view_of(id);
+    if (view != no_view) return view;
+    const ValueKind kind = graph.node(id).value_kind;
+    return kind == ValueKind::sym_int || kind == ValueKind::scalar ? no_view : add_fresh(graph, id);
+  }
+
   /// The result of an operator without schema may share storage with any of its operands.
   constexpr void add_unknown(const Graph& graph, NodeId id) {
     Pool<std::int64_t> bases;
     graph.for_each_operand(id, [&](NodeId operand) {
-      if (const std::uint32_t view = analysis_->view_of(operand); view != no_view)
+      if (const std::uint32_t view = view_of(graph, operand); view != no_view)
         bases.push_back(analysis_->view(view).storage);
     });
     add_fresh(graph, id);
@@ -98,10 +114,7 @@ class AliasAnalyser {
   constexpr auto visit_placeholder(const Graph& graph, NodeId id) -> Status {
     const std::uint32_t input = graph.input_of(id);
     const std::uint32_t number = input == no_input ? own_storage : graph.inputs()[input].storage;
-    if (number == own_storage || graph.tensor(id) == nullptr) {
-      add_fresh(graph, id);
-      return {};
-    }
+    if (number == own_storage || graph.tensor(id) == nullptr) return {};
     const std::uint64_t hash = number * 0x9e3779b97f4a7c15ULL;
     const std::uint32_t known = shared_table_.find(hash, [&](std::uint32_t i) { return shared_[i].number == number; });
     if (known == detail::IdTable::absent) {
@@ -138,7 +151,7 @@ class AliasAnalyser {
       // `x.add_(1)` is x; a kernel, a normalisation and setitem return something else.
       if (rule != ops::WriteRule::kernel && rule != ops::WriteRule::batch_norm && rule != ops::WriteRule::setitem &&
           rule != ops::WriteRule::unknown) {
-        analysis_->set_view(id, analysis_->view_of(self_of(graph, id)));
+        analysis_->set_view(id, view_of(graph, self_of(graph, id)));
         return {};
       }
     }
@@ -156,11 +169,11 @@ class AliasAnalyser {
       add_unknown(graph, id);
       return {};
     }
-    const ViewRules rules(graph, *analysis_);
-    if (const auto view = rules.derive(id))
-      analysis_->set_view(id, *view);
-    else
-      add_fresh(graph, id);
+    const NodeId viewed = ViewRules::viewed_operand(graph, id);
+    if (viewed == no_node) return {};
+    const std::uint32_t parent = view_of(graph, viewed);
+    if (parent == no_view) return {};
+    if (const auto view = ViewRules(graph, *analysis_).derive(id, parent)) analysis_->set_view(id, *view);
     return {};
   }
 
@@ -175,7 +188,7 @@ class AliasAnalyser {
     const auto arguments = graph.arguments(id);
     const NodeId tuple = arguments[0].node();
     const std::int64_t index = arguments[1].is(ArgumentKind::integer) ? arguments[1].integer() : -1;
-    if (graph.op(tuple).view != ops::ViewRule::none) {
+    if (graph.op(tuple).view != ops::ViewRule::none && view_of(graph, tuple) != no_view) {
       analysis_->set_view(id, ViewRules(graph, *analysis_).member(tuple, index, id));
       return;
     }
@@ -223,10 +236,11 @@ class AliasAnalyser {
       default: break;
     }
     const NodeId self = self_of(graph, id);
-    if (self == no_node || analysis_->view_of(self) == no_view)
+    const std::uint32_t view = view_of(graph, self);
+    if (view == no_view)
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                       text_of(graph.target(id), " writes into something that is no tensor of this graph"));
-    return record(graph, id, analysis_->view_of(self), 0,
+    return record(graph, id, view, 0,
                   rule == ops::WriteRule::fill || rule == ops::WriteRule::zero);
   }
 
@@ -237,10 +251,11 @@ class AliasAnalyser {
 
   constexpr auto record_setitem(const Graph& graph, NodeId id) -> Status {
     const auto arguments = graph.arguments(id);
-    if (arguments.size() != 3 || !arguments[0].is_node() || analysis_->view_of(arguments[0].node()) == no_view)
+    const bool has_target = arguments.size() == 3 && arguments[0].is_node();
+    const std::uint32_t self = has_target ? view_of(graph, arguments[0].node()) : no_view;
+    if (self == no_view)
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                       "setitem on something that is no tensor of this graph");
-    const std::uint32_t self = analysis_->view_of(arguments[0].node());
     const IndexedView target = ViewMaker(graph, *analysis_).index(self, arguments[1]);
     if (target.view == no_view) {
       if (Status refused = check_target(graph, id, self, true); !refused) return refused;
@@ -264,7 +279,7 @@ class AliasAnalyser {
     for (const std::string_view name : {"running_mean", "running_var"}) {
       const NodeId statistics = call.operand(name);
       if (statistics != no_node)
-        if (Status recorded = record(graph, id, analysis_->view_of(statistics), result, false); !recorded)
+        if (Status recorded = record(graph, id, view_of(graph, statistics), result, false); !recorded)
           return recorded;
       ++result;
     }
@@ -272,8 +287,8 @@ class AliasAnalyser {
   }
 
   constexpr auto record_kernel(const Graph& graph, NodeId id) -> Status {
-    auto aliases = kernel_aliases(graph, id, kernels_);
     const KernelCall kernel(graph, id);
+    auto aliases = kernel_aliases(kernel, kernels_);
     if (!aliases) {
       const bool is_unknown = aliases.error().front().code == DiagnosticCode::unknown_kernel;
       if (is_unknown && unknown_kernels_ == UnknownKernels::take_for_pure) return {};
@@ -281,7 +296,7 @@ class AliasAnalyser {
     }
     for (const KernelAlias alias : *aliases)
       if (Status recorded =
-              record(graph, id, analysis_->view_of(kernel.tensor_at(alias.operand)), alias.result, false);
+              record(graph, id, view_of(graph, kernel.tensor_at(alias.operand)), alias.result, false);
           !recorded)
         return recorded;
     return {};

@@ -84,7 +84,8 @@ struct Write {
 /// What alias analysis found. Ids are those of the graph it was made for.
 class AliasAnalysis {
  public:
-  /// The view that node `id` is; `no_view` for what is no tensor.
+  /// The view that node `id` is; `no_view` for what is no tensor, and for a tensor with a storage of its own that nobody
+  /// has viewed or written so far: of those, nearly all nodes, there is nothing to know.
   [[nodiscard]] constexpr auto view_of(NodeId id) const -> std::uint32_t {
     return id.index < of_node_.size() ? of_node_[id.index] : no_view;
   }

@@ -34,15 +34,17 @@ struct AliasingOutputRewritePass {
     AliasAnalysis& analysis = artifacts.template get<AliasesAnalysed>();
     return {&analysis, AliasAnalyser(analysis, kernels)};
   }
-  [[nodiscard]] static constexpr auto wants(const Operator&) -> bool { return true; }
+  [[nodiscard]] static constexpr auto wants(const Operator& op) -> bool { return AliasAnalyser::concerns(op); }
   constexpr auto visit(State& state, Sweep& sweep) const -> Status {
     Graph& graph = sweep.graph();
     const NodeId id = sweep.id();
     if (graph.node(id).kind == NodeKind::output) return append_written_inputs(*state.analysis, graph, id);
     if (Status visited = state.analyser.visit(graph, id); !visited) return visited;
     // What the registry knew is said in the graph from now on, so that nothing later has to ask it again.
-    if (is_kernel_call(graph, graph.op(id)))
-      if (const auto aliases = kernel_aliases(graph, id, kernels)) set_kernel_aliases(graph, id, *aliases);
+    if (is_kernel_call(graph.op(id))) {
+      const KernelCall kernel(graph, id);
+      if (const auto aliases = kernel_aliases(kernel, kernels)) set_kernel_aliases(graph, kernel, *aliases);
+    }
     return {};
   }
   constexpr auto finish(State&, Graph& graph, Context& context) const -> Status {

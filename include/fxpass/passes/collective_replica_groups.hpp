@@ -35,6 +35,7 @@ struct CollectiveReplicaGroupsPass {
   struct State {
     std::vector<Resolved> resolved;   ///< each name once
     std::int64_t resolved_count = 0;  ///< collectives so far
+    ParameterTable parameters;        ///< of the operators met
   };
 
   constexpr auto begin(Graph&, Artifacts<CollectiveReplicaGroupsPass>&, Context&) const -> State { return {}; }
@@ -44,7 +45,7 @@ struct CollectiveReplicaGroupsPass {
   constexpr auto visit(State& state, Sweep& sweep) const -> Status {
     Graph& graph = sweep.graph();
     const NodeId id = sweep.id();
-    const Call call(graph, id);
+    const Call call(graph, id, state.parameters.of(graph, graph.node(id).op));
     const auto group = call.string("group_name");
     if (!group)
       return error_at(graph, id, DiagnosticCode::unresolved_group, "names no process group");

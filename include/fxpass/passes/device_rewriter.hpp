@@ -31,24 +31,25 @@ struct DeviceRewriterPass {
     std::int64_t rewrite_count = 0;  ///< devices so far
     std::optional<Argument> device;  ///< the target as a device of the graph, once it has been used
     std::optional<Argument> string;  ///< and as a text
+    DeviceId replaced{0xffffffffU};  ///< what it replaced last: most calls name one and the same device
   };
 
   constexpr auto begin(Graph&, Artifacts<DeviceRewriterPass>&, Context& context) const -> State {
-    return {&context, 0, {}, {}};
+    return {&context, 0, {}, {}, {0xffffffffU}};
   }
   [[nodiscard]] static constexpr auto wants(const Operator& op) -> bool { return op.takes_device; }
   constexpr auto visit(State& state, Sweep& sweep) const -> Status {
     Graph& graph = sweep.graph();
-    const NodeId id = sweep.id();
-    // Positions by the schema: "device" is a parameter of some overloads and a keyword of all factories.
-    const auto position = device_position(graph, id);
-    const auto count = graph.node(id).arguments.count;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const Argument a = graph.arguments(id)[i];
-      const bool is_device = a.is_keyword() ? graph.text(a.keyword()) == "device" : position == i;
-      if (!is_device) continue;
+    std::uint32_t position = 0;
+    bool has_positional = false;  // an operator has one device at most
+    for (Argument& a : graph.mutable_arguments(sweep.id())) {
+      const bool is_rewritten = a.is_keyword() ? graph.text(a.keyword()) == "device"
+                                               : !has_positional && is_device(graph, sweep.op(), a, position);
+      ++position;
+      if (!is_rewritten) continue;
+      has_positional = has_positional || !a.is_keyword();
       ++state.rewrite_count;
-      graph.mutable_arguments(id)[i] = rewritten(state, graph, a).with_keyword(a.keyword());
+      a = rewritten(state, graph, a).with_keyword(a.keyword());
     }
     return {};
   }
@@ -58,22 +59,21 @@ struct DeviceRewriterPass {
   }
 
  private:
-  /// Position of a device among the positional arguments; none where the operator has none there.
-  [[nodiscard]] static constexpr auto device_position(const Graph& graph, NodeId id) -> std::optional<std::uint32_t> {
-    const auto arguments = graph.arguments(id);
-    for (std::uint32_t i = 0; i < arguments.size() && !arguments[i].is_keyword(); ++i) {
-      if (arguments[i].is(ArgumentKind::device)) return i;
-      if (!arguments[i].is(ArgumentKind::string)) continue;
-      const auto found = graph.schema(graph.op(id)).find("device");
-      if (found && !found->parameter.keyword_only && found->position == i) return i;
-    }
-    return std::nullopt;
+  /// Whether `a`, the positional argument `position`, is a device. A string is one where the schema has `device` there:
+  /// "device" is a parameter of some overloads and a keyword of all factories.
+  [[nodiscard]] static constexpr auto is_device(const Graph& graph, const Operator& op, const Argument& a,
+                                                std::uint32_t position) -> bool {
+    if (!a.is(ArgumentKind::string)) return a.is(ArgumentKind::device);
+    const auto found = graph.schema(op).find("device");
+    return found && !found->parameter.keyword_only && found->position == position;
   }
   [[nodiscard]] constexpr auto rewritten(State& state, Graph& graph, const Argument& a) const -> Argument {
     if (a.is(ArgumentKind::device)) {
+      if (a.device() == state.replaced) return *state.device;
       const std::string_view old = graph.device(a.device());
       if (old.substr(0, old.find(':')) == target) return a;
       if (!state.device) state.device = Argument(graph.add_device(text_of(target, ":0")));
+      state.replaced = a.device();
       return *state.device;
     }
     if (a.is(ArgumentKind::string) && graph.text(a.text()) == target) return a;

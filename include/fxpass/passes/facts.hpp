@@ -104,7 +104,7 @@ struct KernelsConfigured {
 
   static constexpr auto check(const Graph& graph) -> Status {
     for (std::uint32_t i = 0; i < graph.node_count(); ++i)
-      if (is_kernel_call(graph, graph.op(NodeId{i})) && KernelCall(graph, NodeId{i}).backend_config().empty())
+      if (is_kernel_call(graph.op(NodeId{i})) && KernelCall(graph, NodeId{i}).backend_config().empty())
         return error_at(graph, NodeId{i}, DiagnosticCode::fact_violated, "is a kernel call without backend_config");
     return {};
   }

@@ -32,7 +32,8 @@ class Functionaliser {
   /// Whether any operand may have to be read from another node than the one it names.
   [[nodiscard]] constexpr auto changes_operands() const -> bool { return changes_operands_; }
 
-  /// Node `id` stands in the graph as it is and holds the newest value of its view.
+  /// Node `id` stands in the graph as it is and holds the newest value of its view. A base need not be defined: it holds
+  /// the value of its storage until that is written.
   constexpr void define(NodeId id) {
     const std::uint32_t view = analysis_->view_of(id);
     if (view == no_view) return;
@@ -151,8 +152,12 @@ class Functionaliser {
 
   /// Views and storages appear while the graph is swept.
   constexpr void grow() {
-    if (values_.size() < analysis_->view_count()) values_.resize(analysis_->view_count());
-    if (storages_.size() < analysis_->storage_count()) storages_.resize(analysis_->storage_count());
+    if (values_.size() == analysis_->view_count()) return;
+    values_.resize(analysis_->view_count());
+    while (storages_.size() < analysis_->storage_count()) {
+      const Storage& added = analysis_->storage(storages_.push_back({}));
+      values_[added.root] = {0, substituted(added.base)};
+    }
   }
   [[nodiscard]] constexpr auto storage_of(std::uint32_t view) const -> std::uint32_t {
     return analysis_->view(view).storage;

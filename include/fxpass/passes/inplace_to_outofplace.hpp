@@ -31,7 +31,7 @@ struct InPlaceToOutOfPlacePass {
   constexpr auto begin(Graph&, Artifacts<InPlaceToOutOfPlacePass>& artifacts, Context&) const -> State {
     return State(artifacts.template get<AliasesAnalysed>());
   }
-  [[nodiscard]] static constexpr auto wants(const Operator&) -> bool { return true; }
+  [[nodiscard]] static constexpr auto wants(const Operator& op) -> bool { return OutOfPlaceRewriter::concerns(op); }
   constexpr auto visit(State& state, Sweep& sweep) const -> Status { return state.visit(sweep); }
   constexpr auto finish(State& state, Graph&, Context& context) const -> Status {
     context.count("inplace_methods", state.counts().in_place_methods);

@@ -25,39 +25,52 @@ struct NkiKernelWriteBackendConfigPass {
   /// May be null: then every call has to carry its configuration already.
   const KernelRegistry* kernels = nullptr;
 
+  struct Config {
+    std::int64_t kernel_idx = 0;
+    TextId text;
+  };
   struct State {
     std::int64_t kernel_call_count = 0;  ///< calls so far
+    Pool<Config> configs;  ///< of the kernels met so far; few
   };
 
   constexpr auto begin(Graph&, Artifacts<NkiKernelWriteBackendConfigPass>&, Context&) const -> State { return {}; }
   [[nodiscard]] static constexpr auto wants(const Operator& op) -> bool {
-    return op.kind == NodeKind::call_function && op.row >= ops::aten_rows && op.row != ops::no_row;
+    return op.kind == NodeKind::call_function && is_kernel_call(op);
   }
   constexpr auto visit(State& state, Sweep& sweep) const -> Status {
     Graph& graph = sweep.graph();
     const NodeId id = sweep.id();
-    if (!is_kernel_call(graph, graph.op(id))) return {};
     ++state.kernel_call_count;
-    const auto kernel_idx = KernelCall(graph, id).kernel_idx();
+    const KernelCall kernel(graph, id);
+    const auto kernel_idx = kernel.kernel_idx();
     const KernelEntry* entry = kernel_idx && kernels != nullptr ? kernels->find(*kernel_idx) : nullptr;
     if (entry == nullptr) {
-      if (!KernelCall(graph, id).backend_config().empty()) return {};
+      if (!kernel.backend_config().empty()) return {};
       return error_at(graph, id, DiagnosticCode::unknown_kernel,
                       text_of("kernel ", kernel_idx.value_or(-1), " is in no kernel registry, so it has no "
                               "backend_config; register it (--nki-kernels)"));
     }
-    const auto aliases = kernel_aliases(graph, id, kernels);
+    const auto aliases = kernel_aliases(kernel, kernels);
     if (!aliases) return aliases.error();
-    set_kernel_aliases(graph, id, *aliases);
-    const TextId config = graph.add_text(entry->backend_config);
-    for (Argument& a : graph.mutable_arguments(id))
-      if (a.is_keyword() && graph.text(a.keyword()) == "backend_config")
-        a = Argument::string(config).with_keyword(a.keyword());
+    set_kernel_aliases(graph, kernel, *aliases);
+    if (kernel.backend_config_position() != KernelCall::not_given) {
+      Argument& config = graph.mutable_arguments(id)[kernel.backend_config_position()];
+      config = Argument::string(config_of(state, graph, *entry)).with_keyword(config.keyword());
+    }
     return {};
   }
   constexpr auto finish(State& state, Graph&, Context& context) const -> Status {
     context.count("kernel_call_count", state.kernel_call_count);
     return {};
+  }
+
+ private:
+  static constexpr auto config_of(State& state, Graph& graph, const KernelEntry& entry) -> TextId {
+    for (const Config& known : state.configs)
+      if (known.kernel_idx == entry.kernel_idx) return known.text;
+    state.configs.push_back({entry.kernel_idx, graph.add_text(entry.backend_config)});
+    return state.configs.back().text;
   }
 };
 

@@ -34,12 +34,23 @@ class OutOfPlaceRewriter {
   /// What was rewritten so far.
   [[nodiscard]] constexpr auto counts() const -> const RewriteCounts& { return counts_; }
 
-  /// Rewrites the node under the cursor. Needs all nodes before it to have been visited.
+  /// Whether nodes of this operator have to be visited before anything has been written; from then on, all have to.
+  [[nodiscard]] static constexpr auto concerns(const Operator& op) -> bool {
+    return op.writes || op.view != ops::ViewRule::none;
+  }
+  /// Rewrites the node under the cursor. Needs all nodes before it to have been visited that concern it.
   constexpr auto visit(Sweep& sweep) -> Status {
+    Status done = rewrite(sweep);
+    if (values_.changes_operands()) sweep.want_every_node();
+    return done;
+  }
+
+ private:
+  constexpr auto rewrite(Sweep& sweep) -> Status {
     const NodeId id = sweep.id();
     switch (sweep.node().kind) {
       case NodeKind::placeholder:
-      case NodeKind::get_attr: values_.define(id); return {};
+      case NodeKind::get_attr: return {};
       case NodeKind::output: return read_operands(sweep);
       default: break;
     }
@@ -68,8 +79,6 @@ class OutOfPlaceRewriter {
     if (done) sweep.editor().erase(id);
     return done;
   }
-
- private:
   /// A node that writes nothing stays, and reads newest values.
   constexpr auto keep(Sweep& sweep) -> Status {
     const NodeId id = sweep.id();

@@ -333,14 +333,15 @@ class ViewRules {
   constexpr ViewRules(const Graph& graph, AliasAnalysis& analysis)
       : graph_(graph), analysis_(analysis), make_(graph, analysis) {}
 
-  /// The view that node `id` is, or none if its operator makes a fresh tensor.
-  [[nodiscard]] constexpr auto derive(NodeId id) const -> std::optional<std::uint32_t> {
+  /// The operand that node `id` may be a view of, always its first; `no_node` if its operator makes no views.
+  [[nodiscard]] static constexpr auto viewed_operand(const Graph& graph, NodeId id) -> NodeId {
+    if (graph.op(id).view == ops::ViewRule::none) return no_node;
+    const auto arguments = graph.arguments(id);
+    return arguments.empty() || !arguments[0].is_node() ? no_node : arguments[0].node();
+  }
+  /// The view that node `id` is, whose viewed operand is `parent`; none if it makes a fresh tensor.
+  [[nodiscard]] constexpr auto derive(NodeId id, std::uint32_t parent) const -> std::optional<std::uint32_t> {
     const Operator& op = graph_.op(id);
-    if (op.view == ops::ViewRule::none) return std::nullopt;
-    const NodeId self = viewed_operand(id);
-    if (self == no_node) return std::nullopt;
-    const std::uint32_t parent = analysis_.view_of(self);
-    if (parent == no_view) return std::nullopt;
     if (analysis_.view(parent).step.is_opaque() && op.view != ops::ViewRule::identity)
       return make_.opaque(parent, id);
     return derive(Call(graph_, id), op.view, parent);
@@ -372,12 +373,6 @@ class ViewRules {
   }
 
  private:
-  /// The operand that a view operator looks at: always its first.
-  [[nodiscard]] constexpr auto viewed_operand(NodeId id) const -> NodeId {
-    const auto arguments = graph_.arguments(id);
-    if (arguments.empty() || !arguments[0].is_node()) return no_node;
-    return arguments[0].node();
-  }
   [[nodiscard]] constexpr auto or_opaque(std::optional<std::uint32_t> view, std::uint32_t parent, NodeId id) const
       -> std::uint32_t {
     return view ? *view : make_.opaque(parent, id);
@@ -562,7 +557,7 @@ class ViewRules {
   /// not depend on the new target.
   [[nodiscard]] constexpr auto cast(const Call& call, std::uint32_t parent) const -> std::optional<std::uint32_t> {
     const TensorMeta* after = graph_.tensor(call.id());
-    const TensorMeta* before = graph_.tensor(viewed_operand(call.id()));
+    const TensorMeta* before = graph_.tensor(viewed_operand(graph_, call.id()));
     if (after == nullptr || before == nullptr) return make_.opaque(parent, call.id());
     if (call.boolean("copy").value_or(false)) return std::nullopt;
     if (after->dtype != before->dtype || after->layout != before->layout ||

@@ -25,13 +25,14 @@ struct NkiKernelWriteBackendConfigPass {
   /// May be null: then every call has to carry its configuration already.
   const KernelRegistry* kernels = nullptr;
 
+  /// A kernel, and its configuration as a text of the graph.
   struct Config {
     std::int64_t kernel_idx = 0;
     TextId text;
   };
   struct State {
     std::int64_t kernel_call_count = 0;  ///< calls so far
-    Pool<Config> configs;  ///< of the kernels met so far; few
+    Pool<Config> configs;                ///< of the kernels met so far; few
   };
 
   constexpr auto begin(Graph&, Artifacts<NkiKernelWriteBackendConfigPass>&, Context&) const -> State { return {}; }

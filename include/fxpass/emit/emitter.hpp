@@ -59,7 +59,8 @@ concept Emitter = requires(Text& text, CountingSink& count, const hlo::Module& m
   E::write(count, module);
 };
 
-/// The module as `E` writes it: `emit<HloText>(module)`.
+/// The module as `E` writes it: `emit<HloText>(module)`. Needs a module that `hlo::verify` accepts, which
+/// `lower` and `hlo::Builder` give. O(size of what is written).
 template <Emitter E>
 [[nodiscard]] constexpr auto emit(const hlo::Module& module) -> Text {
   Text text;

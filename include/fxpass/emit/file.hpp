@@ -102,7 +102,8 @@ class StagedFile {
 }  // namespace detail
 
 /// Writes all files or none: each is written under another name first, and named when all are complete. A
-/// file that is there already is replaced when that has worked. O(bytes).
+/// file that is there already is replaced when that has worked. Error: `file_unwritable`, with the path.
+/// O(bytes).
 [[nodiscard]] inline auto write_files(std::initializer_list<OutputFile> files) -> Status {
   std::vector<detail::StagedFile> staged;
   staged.reserve(files.size());
@@ -119,7 +120,7 @@ class StagedFile {
   return {};
 }
 
-/// Writes one file, whole or not at all.
+/// Writes one file, whole or not at all. Error: `file_unwritable`. O(bytes).
 [[nodiscard]] inline auto write_file(std::string_view path, std::string_view contents) -> Status {
   return write_files({{path, contents}});
 }

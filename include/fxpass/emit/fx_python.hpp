@@ -240,7 +240,7 @@ class PythonWriter {
 
 /// Python code with one function: `forward` takes the graph's inputs in order and returns all its outputs as
 /// a tuple, the program's own first. One statement a node; devices are those of the graph. Not expressible,
-/// and refused: symbolic integers as arguments, nested graphs, attributes and modules.
+/// and refused with `unsupported`: symbolic integers as arguments, nested graphs, attributes and modules.
 struct FxPython {
   static constexpr std::string_view name = "fx-python";
   static constexpr std::string_view file_ending = ".py";

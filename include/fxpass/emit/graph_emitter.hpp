@@ -25,7 +25,8 @@ concept GraphEmitter = requires(Text& text, const Graph& graph) {
   { E::write(text, graph) } -> std::same_as<Status>;
 };
 
-/// The graph as `E` writes it: `emit<FxText>(graph)`.
+/// The graph as `E` writes it: `emit<FxText>(graph)`. Needs a graph that `verify` accepts. Errors are those
+/// of `E`. O(size of what is written).
 template <GraphEmitter E>
 [[nodiscard]] constexpr auto emit(const Graph& graph) -> Expected<Text> {
   Text text;

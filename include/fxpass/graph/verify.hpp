@@ -419,7 +419,7 @@ class GraphVerifier {
 }  // namespace detail
 
 /// Whether `graph` keeps every invariant of `Graph`; else all violations, each with its node. Safe for any
-/// graph, however broken. O(nodes + arguments + metadata + names).
+/// graph, however broken. Error: `invalid_graph`. O(nodes + arguments + metadata + names).
 [[nodiscard]] constexpr auto verify(const Graph& graph) -> Status {
   return detail::GraphVerifier(graph).run();
 }

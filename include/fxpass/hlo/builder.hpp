@@ -63,8 +63,8 @@ struct CustomCall {
   std::string_view backend_config = {};           ///< text for the backend
   ApiVersion api_version = ApiVersion::original;  ///< how the backend calls it
   bool has_side_effect = false;                   ///< it is kept, used or not
-  Span<const Alias> aliases = {};            ///< results in the buffers of operands
-  Span<const ComputationId> called = {};     ///< computations that it calls
+  Span<const Alias> aliases = {};                 ///< results in the buffers of operands
+  Span<const ComputationId> called = {};          ///< computations that it calls
 };
 
 namespace detail {
@@ -275,7 +275,9 @@ class Builder {
     return scalar_computation(Opcode::copy, dtype);
   }
 
-  /// Ends the module with `root` as its result. The builder is spent.
+  /// Ends the module with `root` as its result; the builder is spent. Errors, all that were noted:
+  /// `invalid_hlo` for ill-formed calls, `unsupported` for shapes and constants that HLO cannot hold, and
+  /// what `fail` was given. O(instructions).
   [[nodiscard]] constexpr auto finish(Value root) -> Expected<Module> {
     const ComputationId entry = close(root);
     if (!entry.valid() && errors_.empty())

@@ -226,7 +226,7 @@ class Verifier {
 }  // namespace detail
 
 /// Checks the invariants of `module`. Reports all that is wrong, each with the instruction and the node it
-/// comes from. O(instructions + attributes).
+/// comes from. Error: `invalid_hlo`. O(instructions + attributes).
 [[nodiscard]] constexpr auto verify(const Module& module) -> Status {
   return detail::Verifier(module).run();
 }

@@ -20,9 +20,11 @@ struct CompileOptions {
   const ProcessGroups* groups = nullptr;  ///< groups that its collectives name; null: none
 };
 
-/// The HLO of a program as it was read. With the passes switched off the facts' checkers decide whether it can be
-/// lowered as it is: no write into an operand, every written input with its new value among the outputs, one device, no
-/// kernel or process group without its configuration.
+/// The HLO of a program as it was read. With the passes switched off the facts' checkers decide whether it
+/// can be lowered as it is: no write into an operand, every written input with its new value among the
+/// outputs, one device, no kernel or process group without its configuration. Errors: those of the passes,
+/// `fact_violated` if they are switched off, and those of `lower_graph`. O(nodes + arguments + what passes
+/// and lowerings make).
 template <LoweringTarget Target, LoweringList List>
 [[nodiscard]] constexpr auto compile(Module<> module, const CompileOptions& options, const Target& target, List list)
     -> Expected<LoweredModule> {

@@ -237,6 +237,12 @@ constexpr auto check_legality(const hlo::Module& module, const Target& target) -
 
 /// Lowers a graph whatever is known of it. Callers that hold a `Module` use `lower(target)`, which sees to it that the
 /// passes have run.
+///
+/// Errors, all that there are, each with its node and the line of the model: `missing_lowering`, once for
+/// each operator; `symbolic_size`; `unsupported`, `eager_would_raise` and `missing_metadata` from lowerings;
+/// `invalid_hlo` where a lowering does not give what the program says; `illegal_for_target`, once for each
+/// element type. Of a graph with missing lowerings or symbolic sizes nothing more is looked at. O(nodes +
+/// what lowerings make).
 template <LoweringTarget Target>
 constexpr auto lower_graph(const Graph& graph, const Target& target, LoweringTable table = default_lowerings.table())
     -> Expected<LoweredModule> {

@@ -166,7 +166,7 @@ class SignatureWriter {
 
 }  // namespace detail
 
-/// Writes the signature as a JSON object.
+/// Writes the signature as a JSON object, which docs/fxpassc.md describes. O(inputs + outputs).
 template <TextSink Sink>
 constexpr void write_json(Sink& sink, const Signature& signature) {
   detail::SignatureWriter<Sink>(sink).write(signature);
@@ -281,8 +281,10 @@ class SignatureMaker {
 
 }  // namespace detail
 
-/// The signature of `graph`, whose tensor inputs become the parameters of a module and whose tensor outputs its results,
-/// both in order; an error where a size of theirs is symbolic. O(inputs + outputs).
+/// The signature of `graph`, whose tensor inputs become the parameters of a module and whose tensor outputs
+/// its results, both in order. Errors: `symbolic_size` where a size of theirs is symbolic, `unsupported` for
+/// an output that is no tensor and no constant of JSON, `invalid_graph` for a mutation that does not fit its
+/// input. O(inputs + outputs).
 [[nodiscard]] constexpr auto signature_of(const Graph& graph) -> Expected<Signature> {
   return detail::SignatureMaker(graph).make();
 }

@@ -15,7 +15,11 @@ namespace fxpass {
 
 /// Finds aliases and writes, and appends one output for each input that is written, in the order of the inputs: the
 /// input itself, whose value at the end of the program is the one written last. The output's spec names the input
-/// (io_map). Refuses writes that cannot be carried out.
+/// (io_map). Counts `original_output_count`.
+///
+/// Errors: `unsupported_mutation` for a write that cannot be carried out; `eager_would_raise` for one that
+/// PyTorch refuses itself; `unknown_kernel` for a kernel of which nobody says what it writes; `unsupported`
+/// for a call of a module. O(nodes + arguments + rank of views).
 struct AliasingOutputRewritePass {
   static constexpr std::string_view name = "aliasing_output_rewrite";
   using forbids = facts<OutOfPlace>;

@@ -19,6 +19,8 @@ namespace fxpass {
 /// among the registered groups; the default group ("0"), and a group as large as the world, is the world. Any other
 /// name is an error: taking the world for a group that nobody knows would silently sum too much.
 /// Counts `resolved_count`, the collectives.
+///
+/// Error: `unresolved_group`. O(operators + collectives x groups named + ranks).
 struct CollectiveReplicaGroupsPass {
   static constexpr std::string_view name = "collective_replica_groups";
   using establishes = facts<ReplicaGroupsResolved>;

@@ -18,6 +18,7 @@ namespace fxpass {
 /// have one (`x.to("cuda")`). A string stays a string ("xla"), a `torch.device` stays one (xla:0); None and ordinals
 /// become the string. `TensorMeta.device` stays what it was: whether `x.to("cuda")` made a copy is decided by where
 /// things were traced. Counts `rewrite_count`, devices that were the target already included.
+/// No program is refused. O(nodes + arguments of calls that take a device).
 struct DeviceRewriterPass {
   static constexpr std::string_view name = "device_rewriter";
   using establishes = facts<OnTargetDevice>;

@@ -18,7 +18,11 @@ namespace fxpass {
 ///
 /// Values written into `x` are named `x_modified`, `x_modified_1`, ... Results of kernels are snapshots: `k` read
 /// after a later write still is what kernel k returned, while the operand it aliases is the newest value.
-/// Counts `inplace_methods`, `copy_`, `setitem`. O(nodes + operands + new nodes).
+/// Counts `inplace_methods`, `copy_`, `setitem`.
+///
+/// Errors: `unsupported_mutation` for a write, or a read behind one, that cannot be carried out;
+/// `eager_would_raise`; `missing_metadata` where shape or dtype of what is written is not known. O(nodes +
+/// operands + new nodes).
 struct InPlaceToOutOfPlacePass {
   static constexpr std::string_view name = "inplace_to_outofplace";
   using needs = facts<AliasesAnalysed, MutationsSurfaced>;

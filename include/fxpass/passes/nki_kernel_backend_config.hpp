@@ -17,6 +17,9 @@ namespace fxpass {
 /// Writes `backend_config` and `operand_output_aliases` of the registered kernel into each call of
 /// `nki_kernel_wrapper`. The registry counts tensor arguments alone; the call counts all arguments. A call that has a
 /// configuration and is not registered keeps it. Counts `kernel_call_count`.
+///
+/// Errors: `unknown_kernel` for a kernel that has no configuration and is not registered; `unsupported` for
+/// aliases that do not fit the call. O(operators + arguments of kernel calls).
 struct NkiKernelWriteBackendConfigPass {
   static constexpr std::string_view name = "nki_kernel_backend_config_pass";
   using establishes = facts<KernelsConfigured>;

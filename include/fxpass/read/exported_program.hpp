@@ -877,7 +877,9 @@ class ExportedGraphReader {
 
 }  // namespace detail
 
-/// The program whose ExportedProgram JSON is `json`. `file_name` is for diagnostics. O(size).
+/// The program whose ExportedProgram JSON is `json`. `file_name` is for diagnostics. Errors:
+/// `file_malformed`, with line and column where it is no JSON; `schema_unsupported` for another major version
+/// than 8; `unknown_dtype`; `unsupported`; `invalid_graph` for a program that is not sound. O(size).
 [[nodiscard]] inline auto parse_exported_program(std::string_view json, std::string_view file_name)
     -> Expected<Module<>> {
   detail::JsonDocument document;
@@ -885,7 +887,8 @@ class ExportedGraphReader {
   return detail::finish_reading(detail::read_exported_program(document.root(), file_name, {}), file_name);
 }
 
-/// The program in a bare ExportedProgram JSON file.
+/// The program in a bare ExportedProgram JSON file. Errors: `file_unreadable`, and those of
+/// `parse_exported_program`. O(size).
 [[nodiscard]] inline auto read_exported_program(std::string_view path) -> Expected<Module<>> {
   return read_file(path).and_then([&](const std::string& text) { return parse_exported_program(text, path); });
 }

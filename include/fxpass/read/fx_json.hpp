@@ -78,7 +78,7 @@ class FxGraphReader {
  private:
   struct Subgraph {
     JsonObject graph;
-    std::optional<Argument> argument;   ///< once it is part of the graph under construction
+    std::optional<Argument> argument;    ///< once it is part of the graph under construction
     std::optional<std::uint64_t> bytes;  ///< size of the JSON, once it is known
   };
   /// The names of one GRAPH. An inlined graph has a scope of its own and no graph of its own.
@@ -689,14 +689,17 @@ class FxGraphReader {
 
 }  // namespace detail
 
-/// The graph whose FX JSON is `json`. `file_name` is for diagnostics. O(size), and what inlining subgraphs adds.
+/// The graph whose FX JSON is `json`. `file_name` is for diagnostics. Errors: `file_malformed`, with line and
+/// column where it is no JSON; `schema_unsupported` for another version of the format; `unknown_dtype`;
+/// `unsupported`; `invalid_graph` for a program that is not sound. O(size), and what inlining subgraphs adds.
 [[nodiscard]] inline auto parse_fx_json(std::string_view json, std::string_view file_name) -> Expected<Module<>> {
   detail::JsonDocument document;
   if (Status parsed = document.parse(json, file_name); !parsed) return std::move(parsed).error();
   return detail::finish_reading(detail::read_fx_json(document.root(), file_name), file_name);
 }
 
-/// The graph in an FX JSON file.
+/// The graph in an FX JSON file. Errors: `file_unreadable`, and those of `parse_fx_json`. O(size), and what
+/// inlining subgraphs adds.
 [[nodiscard]] inline auto read_fx_json(std::string_view path) -> Expected<Module<>> {
   return read_file(path).and_then([&](const std::string& text) { return parse_fx_json(text, path); });
 }

@@ -42,7 +42,8 @@ namespace detail {
 }  // namespace detail
 
 /// The program in the file at `path`: a `.pt2` archive, the JSON of an ExportedProgram, or FX JSON, told apart by
-/// content and never by name.
+/// content and never by name. Errors: those of the reader; `unsupported` for graphs printed as text or code,
+/// `file_malformed` for what is no program. O(size of the program).
 [[nodiscard]] inline auto read_program(std::string_view path) -> Expected<Module<>> {
   const auto start = read_file(path, 4096);
   if (!start) return start.error();

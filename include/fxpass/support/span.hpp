@@ -26,10 +26,14 @@ using pointer_into = decltype(std::declval<C&>().data());
 template <class T>
 class Span {
  public:
+  /// As `std::span` names them.
   using element_type = T;
   using value_type = std::remove_cv_t<T>;
 
+  /// No elements.
   constexpr Span() = default;
+
+  /// Of elements that are at hand.
   constexpr Span(T* data, std::size_t size) : data_(data), size_(size) {}
   template <std::size_t N>
   constexpr Span(T (&array)[N]) : data_(array), size_(N) {}  // NOLINT(google-explicit-constructor)
@@ -39,11 +43,16 @@ class Span {
   constexpr Span(C&& container)  // NOLINT(google-explicit-constructor)
       : data_(container.data()), size_(container.size()) {}
 
+  /// The elements, one behind the other.
   [[nodiscard]] constexpr auto data() const -> T* { return data_; }
+  /// How many there are, and whether there is none.
   [[nodiscard]] constexpr auto size() const -> std::size_t { return size_; }
   [[nodiscard]] constexpr auto empty() const -> bool { return size_ == 0; }
+
+  /// The elements, as a range.
   [[nodiscard]] constexpr auto begin() const -> T* { return data_; }
   [[nodiscard]] constexpr auto end() const -> T* { return data_ + size_; }
+  /// The element at `i`, the first and the last one. Need an `i < size()`, or an element; neither is checked.
   [[nodiscard]] constexpr auto operator[](std::size_t i) const -> T& { return data_[i]; }
   [[nodiscard]] constexpr auto front() const -> T& { return data_[0]; }
   [[nodiscard]] constexpr auto back() const -> T& { return data_[size_ - 1]; }
@@ -62,6 +71,7 @@ class Span {
   std::size_t size_ = 0;
 };
 
+/// `Span(container)` has the container's elements, const if it hands them out so.
 template <class C>
 Span(C&& container) -> Span<std::remove_pointer_t<detail::pointer_into<C>>>;
 

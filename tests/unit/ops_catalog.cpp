@@ -3,6 +3,7 @@
 #include <fxpass/ops/views.hpp>
 
 #include <iterator>
+#include <string>
 #include <string_view>
 
 #include "twice.hpp"

@@ -5,7 +5,6 @@
 #include <fxpass/support/span.hpp>
 #include <fxpass/support/text.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <utility>

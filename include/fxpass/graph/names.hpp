@@ -4,9 +4,8 @@
 #include <fxpass/graph/resolve.hpp>
 #include <fxpass/support/span.hpp>
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <string_view>
 
 /// @file
@@ -101,7 +100,17 @@ inline constexpr std::string_view reserved_names[] = {
 };
 /// Whether `name` is one of them. O(log names).
 [[nodiscard]] constexpr auto is_reserved_name(std::string_view name) -> bool {
-  return std::binary_search(std::begin(reserved_names), std::end(reserved_names), name);
+  std::size_t low = 0;
+  std::size_t high = std::size(reserved_names);
+  while (low < high) {
+    const std::size_t middle = (low + high) / 2;
+    if (reserved_names[middle] == name) return true;
+    if (reserved_names[middle] < name)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return false;
 }
 
 /// The name that FX gives to a call of `target` before it makes it unique: `add` for `torch.ops.aten.add.Tensor`, `iadd`

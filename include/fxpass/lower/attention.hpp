@@ -5,6 +5,7 @@
 #include <fxpass/lower/linear_algebra.hpp>
 
 #include <string_view>
+#include <utility>
 
 /// @file
 /// Scaled dot-product attention, as products and a softmax.
@@ -25,7 +26,7 @@ struct LowerAttention {
       value = repeated_heads(c, value, b.dims(query));
     }
     hlo::Dims transposed = hlo::iota_dims(b.rank(key));
-    std::ranges::swap(transposed[b.rank(key) - 2], transposed[b.rank(key) - 1]);
+    std::swap(transposed[b.rank(key) - 2], transposed[b.rank(key) - 1]);
     hlo::Value scores = detail::matmul(c, call, query, b.transpose(key, transposed));
     scores = b.multiply(scores, c.full_like(scores, scale(c, call, b.dims(query).back())));
     if (call.has("attn_mask")) scores = masked(c, call, scores, c.tensor(call, "attn_mask"));

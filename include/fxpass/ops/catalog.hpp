@@ -6,7 +6,6 @@
 #include <fxpass/support/text.hpp>
 
 #include <cstdint>
-#include <iterator>
 #include <string_view>
 
 /// @file

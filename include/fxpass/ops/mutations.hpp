@@ -4,7 +4,6 @@
 #include <fxpass/ops/catalog.hpp>
 
 #include <cstdint>
-#include <iterator>
 #include <string_view>
 
 /// @file

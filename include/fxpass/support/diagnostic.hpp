@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fxpass/support/span.hpp>
 #include <fxpass/support/text.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -162,6 +162,7 @@ class Diagnostics {
   }
 
   /// The findings, in the order in which they were made.
+  [[nodiscard]] constexpr auto data() const -> const Diagnostic* { return begin(); }
   [[nodiscard]] constexpr auto begin() const -> const Diagnostic* { return empty() ? nullptr : list_->data(); }
   [[nodiscard]] constexpr auto end() const -> const Diagnostic* { return begin() + size(); }
   [[nodiscard]] constexpr auto begin() -> Diagnostic* { return empty() ? nullptr : list_->data(); }
@@ -178,7 +179,7 @@ class Diagnostics {
     return false;
   }
   friend constexpr auto operator==(const Diagnostics& a, const Diagnostics& b) -> bool {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+    return same_elements(Span<const Diagnostic>(a), Span<const Diagnostic>(b));
   }
 
  private:

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+// First, so that errors are told with few lines of "included from".
+#include <fxpass/pass/verdict.hpp>
+
 #include <fxpass/lower/lower.hpp>
 #include <fxpass/passes/default_pipeline.hpp>
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+// First, so that the errors of this header are told with few lines of "included from".
+#include <fxpass/pass/verdict.hpp>
+
 #include <fxpass/lower/default_lowerings.hpp>
 #include <fxpass/lower/lowering.hpp>
 #include <fxpass/lower/signature.hpp>
@@ -255,25 +258,59 @@ constexpr auto lower_graph(const Graph& graph, const Target& target, LoweringTab
 /// What lowering needs to be true of a module.
 using LoweringNeeds = facts<OnTargetDevice, MutationsSurfaced, OutOfPlace, KernelsConfigured, ReplicaGroupsResolved>;
 
+namespace detail {
+
+/// Why `T` is no target.
+template <class T>
+[[nodiscard]] consteval auto judge_target() {
+  using namespace verdict;
+  if constexpr (LoweringTarget<T>)
+    return in_order();
+  else if constexpr (!requires(const T& target) {
+                       { target.name } -> std::convertible_to<std::string_view>;
+                     })
+    return not_a_target<T, has_no_name>();
+  else if constexpr (!requires { &T::reason_to_refuse; })
+    return not_a_target<T, has_no_reason_to_refuse>();
+  else
+    return not_a_target<T, reason_to_refuse_must_take_an_element_type_and_return_a_text>();
+}
+
+/// The verdict on lowering a module with facts `Have` by `Who`.
+template <class Have, class Who>
+using lowering_meets = require_facts<LoweringNeeds, Have, Who, verdict::run_the_passes_of_get_default_pass_manager>;
+
+}  // namespace detail
+
 /// Lowers modules to a target; made by `lower`.
-template <LoweringTarget Target>
+template <class Target>
 class LowerTo {
  public:
   /// Lowers to `target` by the lowerings of `table`.
   constexpr LowerTo(const Target& target, LoweringTable table) : target_(target), table_(table) {}
 
+  /// `Expected<LoweredModule>` for a module of which all needed facts are known to be true.
+  template <AnyModule M>
+  using Result =
+      std::conditional_t<detail::lowering_meets<typename M::facts, LowerTo>::ok, Expected<LoweredModule>, Rejected>;
+
   /// The HLO of a module. A module of which a needed fact is not known to be true does not compile; errors
   /// are those of `lower_graph`.
   template <AnyModule M>
-  constexpr auto operator()(const M& module) const
-      -> std::conditional_t<require_facts<LoweringNeeds, typename M::facts, LowerTo>::ok, Expected<LoweredModule>,
-                            Rejected> {
-    using Verdict = require_facts<LoweringNeeds, typename M::facts, LowerTo>;
+  constexpr auto operator()(const M& module) const -> Result<M> {
+    using Verdict = detail::lowering_meets<typename M::facts, LowerTo>;
     static_assert(sizeof(check_verdict<Verdict>) != 0);
     if constexpr (Verdict::ok)
       return lower_graph(module.graph(), target_, table_);
     else
       return Rejected();
+  }
+  /// For what is easily taken for a module: an error that says what to do.
+  template <detail::NoModule T>
+  constexpr auto operator()(const T&) const -> Rejected {
+    using Verdict = decltype(detail::judge_argument<LowerTo, T>());
+    static_assert(sizeof(check_verdict<Verdict>) != 0);
+    return Rejected();
   }
 
  private:
@@ -284,18 +321,25 @@ class LowerTo {
 /// A function from modules to HLO for `target`, by the lowerings of `list`:
 ///
 ///     program.and_then(get_default_pass_manager()).and_then(lower(neuron::trn2))
-template <LoweringTarget Target, LoweringList List>
+template <class Target, class List>
 [[nodiscard]] constexpr auto lower(const Target& target, List list) {
-  using Verdict = lowering_verdict<List>;
+  using OfTarget = decltype(detail::judge_target<Target>());
+  using Verdict = typename std::conditional_t<OfTarget::ok, detail::VerdictOnLowerings<List>,
+                                              std::type_identity<OfTarget>>::type;
   static_assert(sizeof(check_verdict<Verdict>) != 0);
   if constexpr (Verdict::ok)
     return LowerTo<Target>(target, list.table());
   else
     return Rejected();
 }
-template <LoweringTarget Target>
+template <class Target>
 [[nodiscard]] constexpr auto lower(const Target& target) {
-  return LowerTo<Target>(target, default_lowerings.table());
+  using Verdict = decltype(detail::judge_target<Target>());
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
+  if constexpr (Verdict::ok)
+    return LowerTo<Target>(target, default_lowerings.table());
+  else
+    return Rejected();
 }
 
 }  // namespace fxpass

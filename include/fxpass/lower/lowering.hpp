@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+// First, so that the errors of this header are told with few lines of "included from".
+#include <fxpass/pass/verdict.hpp>
+
 #include <fxpass/lower/context.hpp>
 #include <fxpass/pass/type_list.hpp>
-#include <fxpass/pass/verdict.hpp>
 #include <fxpass/support/span.hpp>
 #include <fxpass/support/text_constant.hpp>
 
@@ -36,10 +38,79 @@ namespace fxpass {
 
 namespace detail {
 
-/// `L::op` as an array of names.
+// What `op` can be: a text, or an array of texts.
+template <class T>
+concept OperatorName = std::convertible_to<T, std::string_view>;
+template <class T>
+concept OperatorNames = !OperatorName<T> && requires(const T& names) {
+  typename std::tuple_size<T>::type;
+  { *names.begin() } -> std::convertible_to<std::string_view>;
+};
+template <class L>
+concept HasOp = requires { requires OperatorName<decltype(L::op)> || OperatorNames<std::remove_cv_t<decltype(L::op)>>; };
+template <class L>
+concept HasStaticOp = HasOp<L> && requires { requires !std::is_member_object_pointer_v<decltype(&L::op)>; };
+template <class L>
+concept HasConstantOp = HasStaticOp<L> && requires { typename Constant<(static_cast<void>(L::op), true)>; };
+
+template <class L>
+concept LowersCalls = requires(LoweringContext& c, const Call& call) { L::lower(c, call); };
+/// What `lower` returns is a value, several, or nothing.
+template <class Result>
+concept LoweringResult = std::is_void_v<Result> || std::same_as<Result, hlo::Value> || requires(const Result& values) {
+  { values.view() } -> std::convertible_to<Span<const hlo::Value>>;
+};
+template <class L>
+using result_of_lowering = decltype(L::lower(std::declval<LoweringContext&>(), std::declval<const Call&>()));
+
+// Whether there is a member `lower`, be it a template: then the name means two things in `LowerProbe`.
+struct LowerDecoy {
+  int lower;
+};
+template <class L>
+struct LowerProbe : L, LowerDecoy {};
+template <class L>
+concept MentionsLower = std::is_class_v<L> && !std::is_final_v<L> && !requires { &LowerProbe<L>::lower; };
+
+/// Why `L` is no lowering.
+template <class L>
+[[nodiscard]] consteval auto judge_lowering() {
+  using namespace verdict;
+  if constexpr (!requires { L::op; }) {
+    if constexpr (requires { L::name; })
+      return not_a_lowering<L, has_member_name_where_op_is_meant>();
+    else if constexpr (requires { L::ops; })
+      return not_a_lowering<L, has_member_ops_where_op_is_meant>();
+    else
+      return not_a_lowering<L, has_no_static_op>();
+  } else if constexpr (!HasOp<L>) {
+    return not_a_lowering<L, op_must_be_a_text_or_an_array_of_texts>();
+  } else if constexpr (!HasStaticOp<L>) {
+    return not_a_lowering<L, op_must_be_static>();
+  } else if constexpr (!HasConstantOp<L>) {
+    return not_a_lowering<L, op_must_be_a_constant>();
+  } else if constexpr (!LowersCalls<L>) {
+    if constexpr (requires(L& l, LoweringContext& c, const Call& call) { l.lower(c, call); })
+      return not_a_lowering<L, lower_must_be_static>();
+    else if constexpr (MentionsLower<L>)
+      return not_a_lowering<L, lower_must_take_a_context_and_a_call>();
+    else
+      return not_a_lowering<L, has_no_lower>();
+  } else if constexpr (!LoweringResult<result_of_lowering<L>>) {
+    return not_a_lowering<L, lower_must_return_a_value_or_a_pool_of_values_or_nothing>();
+  } else {
+    return in_order();
+  }
+}
+template <class L>
+using verdict_on_lowering = decltype(judge_lowering<L>());
+
+/// `L::op` as an array of names; empty if `L` is no lowering.
 template <class L>
 constexpr auto names_of() {
-  if constexpr (std::convertible_to<decltype(L::op), std::string_view>)
+  if constexpr (!verdict_on_lowering<L>::ok)
+    return std::array<std::string_view, 0>();
+  else if constexpr (OperatorName<decltype(L::op)>)
     return std::array<std::string_view, 1>{L::op};
   else
     return L::op;
@@ -91,9 +162,7 @@ struct LoweringClash {
 
 /// A type with an operator's name and a function that lowers it.
 template <class L>
-concept Lowering = requires { detail::names_of<L>(); } && requires(LoweringContext& c, const Call& call) {
-  L::lower(c, call);
-};
+concept Lowering = detail::verdict_on_lowering<L>::ok;
 
 /// A row of a `LoweringTable`.
 struct LoweringEntry {
@@ -179,11 +248,7 @@ struct lowerings {
 
   /// These lowerings, those of `other` in place of any for the same operator.
   template <class Other>
-  [[nodiscard]] constexpr auto override_with(Other) const {
-    return []<class... M>(lowerings<M...>) {
-      return lowerings<L..., detail::Overriding<typename detail::Unwrapped<M>::type>...>{};
-    }(typename Other::list{});
-  }
+  [[nodiscard]] constexpr auto override_with(Other) const;
 
   /// What is looked up when a graph is lowered.
   [[nodiscard]] static constexpr auto table() -> LoweringTable { return LoweringTable(entries); }
@@ -215,52 +280,77 @@ concept LoweringList = std::derived_from<T, typename T::list> && requires { T::t
 template <LoweringList... Lists>
 using joined_lowerings = detail::join<lowerings, typename Lists::list...>;
 
-// Words for what the compiler says, beside those of pass/verdict.hpp. ---------------------------------------------------
-namespace verdict {
-template <class L>
-struct lowering;
-template <class L>
-struct lowers_the_operator_of;
-template <class List>
-struct override_with;
-template <class... Words>
-/// The second of two lowerings of one operator.
-struct duplicate_lowering {
-  static constexpr bool ok = false;  ///< as every verdict has it
-};
-}  // namespace verdict
-template <class... Words>
-struct check_verdict<verdict::duplicate_lowering<Words...>> {
-  static_assert(verdict::duplicate_lowering<Words...>::ok,
-                "fxpass: two lowerings for one operator: 'override_with' replaces one");
-};
-
 namespace detail {
-template <class List, bool = List::clash.exists()>
-struct LoweringVerdict {
-  using type = verdict::in_order;
+/// The verdict on a list of lowerings that holds `L`.
+template <class List, class... L>
+[[nodiscard]] consteval auto judge_lowerings() {
+  using namespace verdict;
+  constexpr std::size_t bad = first_false({Lowering<L>...});
+  if constexpr (bad != sizeof...(L)) {
+    return verdict_on_lowering<at<bad, types<L...>>>();
+  } else if constexpr (List::clash.exists()) {
+    using First = at<List::clash.first, types<L...>>;
+    using Second = at<List::clash.second, types<L...>>;
+    return duplicate_lowering<lowering<Second>, lowers_the_operator_of<First>,
+                              to_mend<override_with<lowerings<Second>>>>();
+  } else {
+    return in_order();
+  }
+}
+/// The verdict on what is to be a list: a list, or a type that is none.
+template <class T>
+struct VerdictOnLowerings {
+  using type = verdict::not_a_list_of_lowerings<T>;
 };
-template <class List>
-struct LoweringVerdict<List, true> {
-  using First = typename Unwrapped<at<List::clash.first, List>>::type;
-  using Second = typename Unwrapped<at<List::clash.second, List>>::type;
-  using type = verdict::duplicate_lowering<verdict::lowering<Second>, verdict::lowers_the_operator_of<First>,
-                                           verdict::to_mend<verdict::override_with<lowerings<Second>>>>;
+template <Lowering L>
+struct VerdictOnLowerings<L> {
+  using type = verdict::not_a_list_of_lowerings<L, verdict::to_mend<verdict::write<lowerings<L>>>>;
+};
+template <class... L>
+struct VerdictOnLowerings<lowerings<L...>> {
+  using type = decltype(judge_lowerings<lowerings<L...>, typename Unwrapped<L>::type...>());
+};
+template <LoweringList List>
+struct VerdictOnLowerings<List> : VerdictOnLowerings<typename List::list> {};
+
+/// The verdict on the second list, and then on both.
+template <class Verdict, class First, class Second>
+struct VerdictOnBoth {
+  using type = Verdict;
+};
+template <class First, class Second>
+struct VerdictOnBoth<verdict::in_order, First, Second> : VerdictOnLowerings<joined_lowerings<First, Second>> {};
+
+template <class... L>
+struct Overridden;
+template <class... L, class... M>
+struct Overridden<lowerings<L...>, lowerings<M...>> {
+  using type = lowerings<L..., Overriding<typename Unwrapped<M>::type>...>;
 };
 }  // namespace detail
 
-/// The verdict on a list: good if no operator has two lowerings.
-template <LoweringList List>
-using lowering_verdict = typename detail::LoweringVerdict<typename List::list>::type;
+/// The verdict on a list: good if it holds lowerings, and no operator has two.
+template <class List>
+using lowering_verdict = typename detail::VerdictOnLowerings<List>::type;
 
-/// Both lists as one. Two lowerings of one operator do not compile.
-template <LoweringList First, LoweringList Second>
-[[nodiscard]] constexpr auto operator+(First first, Second) {
-  using Both = joined_lowerings<First, Second>;
-  using Verdict = lowering_verdict<Both>;
+template <class... L>
+template <class Other>
+constexpr auto lowerings<L...>::override_with(Other) const {
+  using Verdict = lowering_verdict<Other>;
   static_assert(sizeof(check_verdict<Verdict>) != 0);
   if constexpr (Verdict::ok)
-    return Both{};
+    return typename detail::Overridden<lowerings, typename Other::list>::type{};
+  else
+    return *this;
+}
+
+/// Both lists as one. Two lowerings of one operator do not compile.
+template <LoweringList First, class Second>
+[[nodiscard]] constexpr auto operator+(First first, Second) {
+  using Verdict = typename detail::VerdictOnBoth<lowering_verdict<Second>, First, Second>::type;
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
+  if constexpr (Verdict::ok)
+    return joined_lowerings<First, Second>{};
   else
     return first;
 }

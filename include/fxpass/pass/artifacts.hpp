@@ -78,25 +78,33 @@ class Artifacts {
   constexpr explicit Artifacts(Slots& slots) : pointers_(slots) {}
 
   /// The artifact of `F`: to read if the pass needs the fact, to fill in if it establishes it.
-  template <FactWithArtifact F>
+  template <class F>
   [[nodiscard]] constexpr auto get() const -> auto& {
-    constexpr bool is_needed = detail::lists<F, needs_of<P>>;
-    constexpr bool is_established = detail::lists<F, establishes_of<P>>;
-    using Verdict = std::conditional_t<is_needed || is_established, verdict::in_order,
-                                       verdict::outside_contract<verdict::pass<P>, verdict::artifact_of<F>,
-                                                                 verdict::to_mend<verdict::declare_needs<F>>>>;
+    using Verdict = decltype(judge<F>());
     static_assert(sizeof(check_verdict<Verdict>) != 0);
-    if constexpr (is_established)
-      return *pointer<F>().value;
-    else if constexpr (is_needed)
-      return std::as_const(*pointer<F>().value);
-    else
+    if constexpr (!Verdict::ok)
       return none<F>();
+    else if constexpr (detail::lists<F, establishes_of<P>>)
+      return *pointer<F>().value;
+    else
+      return std::as_const(*pointer<F>().value);
   }
 
  private:
-  /// Never defined: stands where the assertion above has failed.
   template <class F>
+  [[nodiscard]] static consteval auto judge() {
+    using namespace verdict;
+    if constexpr (!FactWithArtifact<F>)
+      return no_artifact<artifact_of<F>, typename detail::WhyNoArtifact<F>::type>();
+    else if constexpr (detail::lists<F, needs_of<P>> || detail::lists<F, establishes_of<P>>)
+      return in_order();
+    else
+      return outside_contract<pass<P>, artifact_of<F>, to_mend<declare_needs<F>, in<P>>>();
+  }
+  // Never defined: they stand where the assertion above has failed.
+  template <class F>
+  static auto none() -> const Rejected&;
+  template <FactWithArtifact F>
   static auto none() -> const typename F::artifact&;
   template <class F>
   constexpr auto pointer() const -> const detail::ArtifactPointer<F>& { return pointers_; }

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 /// @file
 /// Facts: what is known to be true of a module, as types.
@@ -23,21 +24,50 @@
 
 namespace fxpass {
 
-/// A type that states something of a module. `provider`, `check` and `artifact` are optional.
+namespace detail {
+
+/// A value that is known to the compiler.
+template <auto>
+struct Constant;
+/// `T::name` is a text, and static.
+template <class T>
+concept NamedStatically = requires {
+  { T::name } -> std::convertible_to<std::string_view>;
+  requires !std::is_member_object_pointer_v<decltype(&T::name)>;
+};
+/// `T::name` is a constant as well.
+template <class T>
+concept NamedByConstant = NamedStatically<T> && requires { typename Constant<std::string_view(T::name).size()>; };
+/// `F` has a member `check`, of whatever form.
+template <class F>
+concept MentionsCheck = requires { &F::check; };
+/// `check` as it has to be.
+template <class F>
+concept HasCheck = requires(const Graph& graph) {
+  { F::check(graph) } -> std::same_as<Status>;
+};
+template <class F>
+concept MentionsArtifact = requires { typename F::artifact; };
+/// Members that would be taken for nothing, but are meant for the two above.
+template <class F>
+concept MisspeltFact = requires { &F::checks; } || requires { typename F::artefact; };
+
+}  // namespace detail
+
+/// A type that states something of a module. `provider`, `check` and `artifact` are optional; a `check` that cannot be
+/// called, or an artifact that cannot be copied, would be of no use, so a type with one is no fact.
 ///
 /// Law: `check(graph)` succeeds for each graph of which the fact is true.
 template <class F>
-concept Fact = requires {
-  { F::name } -> std::convertible_to<std::string_view>;
-};
+concept Fact = detail::NamedByConstant<F> && !detail::MisspeltFact<F> &&
+               (detail::HasCheck<F> || !detail::MentionsCheck<F>) &&
+               (!detail::MentionsArtifact<F> || requires { requires std::semiregular<typename F::artifact>; });
 /// A fact that a graph shows.
 template <class F>
-concept CheckableFact = Fact<F> && requires(const Graph& graph) {
-  { F::check(graph) } -> std::same_as<Status>;
-};
-/// A fact that comes with a value, a regular one: what an analysis found.
+concept CheckableFact = Fact<F> && detail::HasCheck<F>;
+/// A fact that comes with a value, which is copyable and has a default: what an analysis found.
 template <class F>
-concept FactWithArtifact = Fact<F> && requires { typename F::artifact; };
+concept FactWithArtifact = Fact<F> && detail::MentionsArtifact<F>;
 
 /// A list of facts, as contracts write it: `using needs = facts<AliasesAnalysed, MutationsSurfaced>;`
 template <class... F>

@@ -5,6 +5,7 @@
 #include <fxpass/pass/verdict.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <utility>
 
 /// @file
@@ -42,9 +43,9 @@ class ModuleOf {
   [[nodiscard]] static consteval auto has() -> bool { return (std::same_as<Fact, F> || ...); }
 
   /// The artifact of a fact that is true of the module.
-  template <FactWithArtifact Fact>
+  template <class Fact>
   [[nodiscard]] constexpr auto artifact() const -> decltype(auto) {
-    using Verdict = require_facts<fxpass::facts<Fact>, facts, verdict::artifact_of<Fact>>;
+    using Verdict = decltype(judge_artifact<Fact>());
     static_assert(sizeof(check_verdict<Verdict>) != 0);
     if constexpr (Verdict::ok) {
       return (static_cast<const detail::ArtifactSlot<Fact>&>(artifacts_).value);
@@ -57,6 +58,14 @@ class ModuleOf {
 
  private:
   friend detail::ModuleMaker;
+  template <class Fact>
+  [[nodiscard]] static consteval auto judge_artifact() {
+    using namespace verdict;
+    if constexpr (FactWithArtifact<Fact>)
+      return require_facts<fxpass::facts<Fact>, facts, artifact_of<Fact>>();
+    else
+      return no_artifact<artifact_of<Fact>, typename detail::WhyNoArtifact<Fact>::type>();
+  }
   constexpr ModuleOf(Graph graph, detail::ArtifactSlots<F...> artifacts)
       : graph_(std::move(graph)), artifacts_(std::move(artifacts)) {}
 
@@ -70,11 +79,6 @@ template <class... F>
 struct ModuleOfSet<facts<F...>> {
   using type = ModuleOf<F...>;
 };
-
-template <class T>
-inline constexpr bool is_module = false;
-template <class... F>
-inline constexpr bool is_module<ModuleOf<F...>> = true;
 
 /// The one way into a module with facts, for the runner of pipelines and for `check_facts`.
 class ModuleMaker {
@@ -101,15 +105,42 @@ class ModuleMaker {
 
 }  // namespace detail
 
+/// `ModuleOf` the facts in order, if they are facts. What `Module` goes through; outside `detail`, since errors name it.
+template <class Verdict, class... F>
+struct ModuleWith {
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
+  using type = ModuleOf<>;
+};
+template <class... F>
+struct ModuleWith<verdict::in_order, F...> {
+  using type = typename detail::ModuleOfSet<fact_set<F...>>::type;
+};
+
 /// A graph of which `F` are true: `Module<A, B>` and `Module<B, A>` are one type.
-template <Fact... F>
-using Module = typename detail::ModuleOfSet<fact_set<F...>>::type;
+template <class... F>
+using Module = typename ModuleWith<facts_verdict<F...>, F...>::type;
 
 /// Any `Module<...>`, whatever is known of it: `M::facts` lists it.
 template <class M>
 concept AnyModule = detail::is_module<M>;
 
 namespace detail {
+
+/// What is easily taken for a module.
+template <class T>
+concept NoModule = is_expected<T> || std::same_as<T, Graph> || std::same_as<T, Rejected>;
+/// The verdict on `Who`, which takes modules, for a `T`.
+template <class Who, NoModule T>
+[[nodiscard]] consteval auto judge_argument() {
+  using namespace verdict;
+  if constexpr (is_expected<T>)
+    return wrong_argument<Who, is_given<T>, which_may_hold_errors_in_place_of_a_value,
+                          to_mend<write_given_and_then_of<Who>>>();
+  else if constexpr (std::same_as<T, Graph>)
+    return wrong_argument<Who, is_given<T>, which_says_nothing_of_facts, to_mend<wrap_it_in_a_module>>();
+  else
+    return told_before();
+}
 
 /// Adds to `errors` what the checker of `fact` finds, in sentences that begin with `what`. Needs a checker.
 constexpr void check_fact(const FactInfo& fact, const Graph& graph, Diagnostics& errors, std::string_view what) {
@@ -122,25 +153,52 @@ constexpr void check_fact(const FactInfo& fact, const Graph& graph, Diagnostics&
   }
 }
 
+/// Whether a check can prove `F`.
+template <class F>
+[[nodiscard]] consteval auto judge_proof() {
+  using namespace verdict;
+  if constexpr (!Fact<F>)
+    return not_a_fact<F, fault_of<F>>();
+  else if constexpr (FactWithArtifact<F>)
+    return fact_without_proof<F, has_an_artifact_that_no_check_makes, to_mend<run_a_pass_that_establishes<F>>>();
+  else if constexpr (!CheckableFact<F>)
+    return fact_without_proof<F, has_no_check, to_mend<run_a_pass_that_establishes<F>>>();
+  else
+    return in_order();
+}
+template <class F>
+inline constexpr bool is_provable = decltype(judge_proof<F>())::ok;
+/// The verdict on the first of `F` that no check can prove.
+template <class... F>
+[[nodiscard]] consteval auto judge_proofs() {
+  constexpr std::size_t bad = first_false({is_provable<F>...});
+  if constexpr (bad == sizeof...(F))
+    return verdict::in_order();
+  else
+    return judge_proof<at<bad, types<F...>>>();
+}
+
 }  // namespace detail
 
 /// Proves that `F` are true of a module by their checkers, or says where they are not. For graphs that come without a
 /// history: a functional export, or a module whose passes are switched off.
-template <Fact... F, AnyModule M>
+template <class... F, AnyModule M>
 [[nodiscard]] constexpr auto check_facts(M module) {
-  constexpr bool all_have_checkers = (CheckableFact<F> && ...);
-  static_assert(all_have_checkers, "fxpass: check_facts proves facts that have a checker");
-  constexpr bool some_have_artifacts = (FactWithArtifact<F> || ...);
-  static_assert(!some_have_artifacts, "fxpass: a check makes no artifact: run the pass that does");
-  return [&]<class... Old>(facts<Old...>) -> Expected<Module<Old..., F...>> {
-    using Facts = fact_set<Old..., F...>;
-    Diagnostics errors;
-    (detail::check_fact(fact_info<F>, module.graph(), errors, "the graph is not"), ...);
-    if (!errors.empty()) return errors;
-    detail::slots_of<Facts> slots;
-    Graph graph = detail::ModuleMaker::take_apart(module, slots);
-    return detail::ModuleMaker::make(Facts(), std::move(graph), slots);
-  }(typename M::facts());
+  using Verdict = decltype(detail::judge_proofs<F...>());
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
+  if constexpr (!Verdict::ok) {
+    return Rejected();
+  } else {
+    return [&]<class... Old>(facts<Old...>) -> Expected<Module<Old..., F...>> {
+      using Facts = fact_set<Old..., F...>;
+      Diagnostics errors;
+      (detail::check_fact(fact_info<F>, module.graph(), errors, "the graph is not"), ...);
+      if (!errors.empty()) return errors;
+      detail::slots_of<Facts> slots;
+      Graph graph = detail::ModuleMaker::take_apart(module, slots);
+      return detail::ModuleMaker::make(Facts(), std::move(graph), slots);
+    }(typename M::facts());
+  }
 }
 
 }  // namespace fxpass

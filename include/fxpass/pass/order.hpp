@@ -178,7 +178,7 @@ template <Finding F, class... P>
     using Needed = at<F.fact, needs_of<Pass>>;
     if constexpr (F.fault == Fault::missing) {
       return missing_fact<pass<Pass>, needs<Needed>, is_not_true_of_the_module,
-                          typename MendMissing<Needed, Pass>::type>();
+                          mend_missing_of<Needed, Pass>>();
     } else {
       using Culprit = at<F.culprit, Passes>;
       if constexpr (F.fault == Fault::established_later)

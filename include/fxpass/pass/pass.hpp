@@ -9,6 +9,7 @@
 #include <concepts>
 #include <cstddef>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 /// @file
@@ -29,10 +30,40 @@ namespace fxpass {
 
 namespace detail {
 
+/// Finds the member of `P` that would be taken for nothing, but looks as if a word of the contract were meant.
 template <class P>
-concept Named = requires {
-  { P::name } -> std::convertible_to<std::string_view>;
-};
+[[nodiscard]] consteval auto judge_spelling() {
+  using namespace verdict;
+  if constexpr (requires { typename P::need; })
+    return not_a_pass<P, has_member_need_where_needs_is_meant>();
+  else if constexpr (requires { typename P::require; })
+    return not_a_pass<P, has_member_require_where_needs_is_meant>();
+  else if constexpr (requires { typename P::requires_; })
+    return not_a_pass<P, has_member_requires_where_needs_is_meant>();
+  else if constexpr (requires { typename P::forbid; })
+    return not_a_pass<P, has_member_forbid_where_forbids_is_meant>();
+  else if constexpr (requires { typename P::establish; })
+    return not_a_pass<P, has_member_establish_where_establishes_is_meant>();
+  else if constexpr (requires { typename P::provides; })
+    return not_a_pass<P, has_member_provides_where_establishes_is_meant>();
+  else if constexpr (requires { typename P::keep; })
+    return not_a_pass<P, has_member_keep_where_keeps_is_meant>();
+  else if constexpr (requires { typename P::preserves; })
+    return not_a_pass<P, has_member_preserves_where_keeps_is_meant>();
+  else if constexpr (requires { P::needs; })
+    return not_a_pass<P, needs_must_be_a_type>();
+  else if constexpr (requires { P::forbids; })
+    return not_a_pass<P, forbids_must_be_a_type>();
+  else if constexpr (requires { P::establishes; })
+    return not_a_pass<P, establishes_must_be_a_type>();
+  else if constexpr (requires { P::keeps; })
+    return not_a_pass<P, keeps_must_be_a_type>();
+  else
+    return in_order();
+}
+template <class P>
+inline constexpr bool is_well_spelt = decltype(judge_spelling<P>())::ok;
+
 template <class P>
 concept RebuildingPass = requires(const P& pass, Context& context) {
   { pass.run(std::declval<Graph>(), context) } -> std::same_as<Expected<Graph>>;
@@ -53,7 +84,8 @@ concept ArtifactPass = requires(const P& pass, Graph& graph, artifacts_for<P>& a
 /// Laws: of a graph of which `needs` are true and `forbids` are not, it makes one of which `establishes` are true, and
 /// those it `keeps` if they were; or it fails with a diagnostic. The same graph and options give the same result.
 template <class P>
-concept FXPass = detail::Named<P> && detail::HasContract<P> && std::copy_constructible<P> &&
+concept FXPass = detail::NamedByConstant<P> && detail::is_well_spelt<P> && detail::HasContract<P> &&
+                 std::copy_constructible<P> &&
                  (detail::RebuildingPass<P> || detail::EditingPass<P> || detail::ArtifactPass<P> || ForwardPass<P>);
 
 /// Pass `P` under another name.
@@ -95,6 +127,93 @@ template <class P>
   }
 }
 
+/// Stands for the artifacts of any pass, to find out whether `run` or `begin` asks for those of another one.
+struct AnyArtifacts {
+  template <class P>
+  operator Artifacts<P>&() const;  // NOLINT(google-explicit-constructor): it is to be taken for one
+};
+
+// `Self` is `P` or `const P`.
+template <class P, class Self>
+concept RunTakesItsArguments =
+    requires(Self& pass, Context& context) { pass.run(std::declval<Graph>(), context); } ||
+    requires(Self& pass, Graph& graph, Context& context) { pass.run(graph, context); } ||
+    requires(Self& pass, Graph& graph, artifacts_for<P>& artifacts, Context& context) {
+      pass.run(graph, artifacts, context);
+    };
+template <class P>
+concept RunTakesOtherArtifacts =
+    requires(P& pass, Graph& graph, Context& context) { pass.run(graph, AnyArtifacts(), context); };
+template <class P, class Self>
+concept BeginTakesItsArguments =
+    requires(Self& pass, Graph& graph, artifacts_for<P>& artifacts, Context& context) {
+      pass.begin(graph, artifacts, context);
+    };
+
+/// Why `P`, whose name and contract are right, cannot be run.
+template <class P>
+[[nodiscard]] consteval auto judge_run() {
+  using namespace verdict;
+  if constexpr (RunTakesItsArguments<P, const P>)
+    return not_a_pass<P, run_must_return_an_expected_graph_or_a_status>();
+  else if constexpr (RunTakesItsArguments<P, P>)
+    return not_a_pass<P, run_must_be_const>();
+  else if constexpr (RunTakesOtherArtifacts<P>)
+    return not_a_pass<P, run_must_take_the_artifacts_of_its_own_pass>();
+  else if constexpr (requires { &P::run; })
+    return not_a_pass<P, run_must_take_a_graph_and_a_context>();
+  else if constexpr (requires { &P::operator(); })
+    return not_a_pass<P, has_operator_call_where_run_is_meant>();
+  else if constexpr (requires { &P::apply; })
+    return not_a_pass<P, has_member_apply_where_run_is_meant>();
+  else if constexpr (requires { &P::call; })
+    return not_a_pass<P, has_member_call_where_run_is_meant>();
+  else if constexpr (requires { &P::visit; })
+    return not_a_pass<P, has_visit_but_no_begin>();
+  else
+    return not_a_pass<P, has_no_run_for_a_graph_and_a_context_nor_begin>();
+}
+/// Why `P`, which has `begin`, is no forward pass.
+template <class P>
+[[nodiscard]] consteval auto judge_sweep() {
+  using namespace verdict;
+  if constexpr (!BeginTakesItsArguments<P, const P>) {
+    if constexpr (BeginTakesItsArguments<P, P>)
+      return not_a_pass<P, begin_must_be_const>();
+    else
+      return not_a_pass<P, begin_must_take_a_graph_and_its_own_artifacts_and_a_context>();
+  } else if constexpr (std::is_void_v<sweep_state<P>>) {
+    return not_a_pass<P, begin_must_return_a_state>();
+  } else if constexpr (!requires { &P::wants; }) {
+    return not_a_pass<P, has_begin_but_no_wants>();
+  } else if constexpr (std::is_member_function_pointer_v<decltype(&P::wants)>) {
+    return not_a_pass<P, wants_must_be_static>();
+  } else if constexpr (!requires(const Operator& op) {
+                         { P::wants(op) } -> std::same_as<bool>;
+                       }) {
+    return not_a_pass<P, wants_must_take_an_operator_and_return_bool>();
+  } else if constexpr (!requires { &P::visit; }) {
+    return not_a_pass<P, has_begin_but_no_visit>();
+  } else if constexpr (!requires(const P& pass, sweep_state<P>& state, Sweep& sweep) {
+                         { pass.visit(state, sweep) } -> std::same_as<Status>;
+                       }) {
+    return not_a_pass<P, visit_must_take_the_state_and_a_sweep_and_return_a_status>();
+  } else if constexpr (!requires { &P::finish; }) {
+    return not_a_pass<P, has_begin_but_no_finish>();
+  } else {
+    return not_a_pass<P, finish_must_take_the_state_a_graph_and_a_context_and_return_a_status>();
+  }
+}
+
+/// The verdict on a list of a contract in which something is no fact; `Where` is the word for the list.
+template <class P, template <class> class Where, class List>
+struct BadList;
+template <class P, template <class> class Where, template <class...> class List, class... F>
+struct BadList<P, Where, List<F...>> {
+  using Bad = at<first_false({Fact<F>...}), types<F...>>;
+  using type = verdict::not_a_pass<P, Where<Bad>, fault_of<Bad>>;
+};
+
 /// Why `P` is no pass.
 template <class P>
 [[nodiscard]] consteval auto judge_pass() {
@@ -103,44 +222,39 @@ template <class P>
     return in_order();
   } else if constexpr (std::same_as<P, Rejected>) {
     return told_before();
-  } else if constexpr (!Named<P>) {
+  } else if constexpr (!requires { { P::name } -> std::convertible_to<std::string_view>; }) {
     return not_a_pass<P, has_no_static_name>();
-  } else if constexpr (!lists_facts<needs_of<P>>) {
+  } else if constexpr (!NamedStatically<P>) {
+    return not_a_pass<P, name_must_be_static>();
+  } else if constexpr (!NamedByConstant<P>) {
+    return not_a_pass<P, name_must_be_a_constant>();
+  } else if constexpr (!is_well_spelt<P>) {
+    return judge_spelling<P>();
+  } else if constexpr (std::same_as<needs_of<P>, malformed>) {
     return not_a_pass<P, needs_must_be_a_list_of_facts>();
-  } else if constexpr (!lists_facts<forbids_of<P>>) {
+  } else if constexpr (!lists_facts<needs_of<P>>) {
+    return typename BadList<P, needs_what_is_no_fact, needs_of<P>>::type();
+  } else if constexpr (std::same_as<forbids_of<P>, malformed>) {
     return not_a_pass<P, forbids_must_be_a_list_of_facts>();
-  } else if constexpr (!lists_facts<establishes_of<P>>) {
+  } else if constexpr (!lists_facts<forbids_of<P>>) {
+    return typename BadList<P, forbids_what_is_no_fact, forbids_of<P>>::type();
+  } else if constexpr (std::same_as<establishes_of<P>, malformed>) {
     return not_a_pass<P, establishes_must_be_a_list_of_facts>();
-  } else if constexpr (!lists_facts<typename KeepsOf<P>::type>) {
+  } else if constexpr (!lists_facts<establishes_of<P>>) {
+    return typename BadList<P, establishes_what_is_no_fact, establishes_of<P>>::type();
+  } else if constexpr (std::same_as<typename KeepsOf<P>::type, malformed>) {
     return not_a_pass<P, keeps_must_be_everything_or_nothing_or_everything_but_or_a_list_of_facts>();
+  } else if constexpr (!lists_facts<typename KeepsOf<P>::type>) {
+    return typename BadList<P, keeps_what_is_no_fact, typename KeepsOf<P>::type>::type();
   } else if constexpr (!std::copy_constructible<P>) {
     return not_a_pass<P, must_be_copyable>();
-  } else if constexpr (requires(const P& pass, Context& context) { pass.run(std::declval<Graph>(), context); } ||
-                       requires(const P& pass, Graph& graph, Context& context) { pass.run(graph, context); } ||
-                       requires(const P& pass, Graph& graph, artifacts_for<P>& artifacts, Context& context) {
-                         pass.run(graph, artifacts, context);
-                       }) {
-    return not_a_pass<P, run_must_return_an_expected_graph_or_a_status>();
-  } else if constexpr (requires(P& pass, Context& context) { pass.run(std::declval<Graph>(), context); } ||
-                       requires(P& pass, Graph& graph, Context& context) { pass.run(graph, context); } ||
-                       requires(P& pass, Graph& graph, artifacts_for<P>& artifacts, Context& context) {
-                         pass.run(graph, artifacts, context);
-                       }) {
-    return not_a_pass<P, run_must_be_const>();
-  } else if constexpr (!requires { typename sweep_state<P>; }) {
-    return not_a_pass<P, has_no_run_for_a_graph_and_a_context_nor_begin>();
-  } else if constexpr (!requires(const Operator& op) {
-                         { P::wants(op) } -> std::same_as<bool>;
-                       }) {
-    return not_a_pass<P, wants_must_take_an_operator_and_return_bool>();
-  } else if constexpr (!requires(const P& pass, sweep_state<P>& state, Sweep& sweep) {
-                         { pass.visit(state, sweep) } -> std::same_as<Status>;
-                       }) {
-    return not_a_pass<P, visit_must_take_the_state_and_a_sweep_and_return_a_status>();
+  } else if constexpr (requires { &P::begin; } || BeginTakesItsArguments<P, const P>) {
+    return judge_sweep<P>();
   } else {
-    return not_a_pass<P, finish_must_take_the_state_a_graph_and_a_context_and_return_a_status>();
+    return judge_run<P>();
   }
 }
+
 }  // namespace detail
 
 /// `pass` under another name, so that it can be in a pipeline twice: `named<"device_again">(DeviceRewriterPass())`.

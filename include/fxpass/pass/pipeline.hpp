@@ -18,6 +18,7 @@
 #include <concepts>
 #include <cstddef>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 /// @file
@@ -269,7 +270,21 @@ class Pipeline {
       return Rejected();
     }
   }
+  /// For what is easily taken for a module: an error that says what to do.
+  template <detail::NoModule T>
+  constexpr auto operator()(const T&) const -> Rejected {
+    using Verdict = decltype(detail::judge_argument<Pipeline, T>());
+    static_assert(sizeof(check_verdict<Verdict>) != 0);
+    return Rejected();
+  }
   /// The same.
+  template <detail::NoModule T, class... Observers>
+  constexpr auto run_passes(const T&, const Observers&...) const -> Rejected {
+    using Verdict = decltype(detail::judge_argument<Pipeline, T>());
+    static_assert(sizeof(check_verdict<Verdict>) != 0);
+    return Rejected();
+  }
+  /// Runs the passes as the call operator does.
   template <AnyModule M>
   [[nodiscard]] constexpr auto run_passes(M module) const -> Result<M> {
     using Verdict = meeting_verdict<typename M::facts, P...>;
@@ -282,9 +297,11 @@ class Pipeline {
     }
   }
   /// The same; warnings go to `context`, and `observers` see each step.
-  template <AnyModule M, PassObserver... O>
+  template <AnyModule M, class... O>
   [[nodiscard]] constexpr auto run_passes(M module, Context& context, O&&... observers) const -> Result<M> {
-    using Verdict = meeting_verdict<typename M::facts, P...>;
+    using Meeting = meeting_verdict<typename M::facts, P...>;
+    using Verdict =
+        std::conditional_t<Meeting::ok, observers_verdict<std::remove_reference_t<O>...>, Meeting>;
     static_assert(sizeof(check_verdict<Verdict>) != 0);
     if constexpr (!Verdict::ok) {
       return Rejected();

@@ -101,7 +101,7 @@ template <int Limit, class... P>
       if constexpr (contract_of<Culprit>.keeping == Keeping::undeclared)
         return not_repeatable<pass<Pass>, needs<F>, was_lost_by<Culprit>, to_mend<declare_keeps<F>, in<Culprit>>>();
       else
-        return not_repeatable<pass<Pass>, needs<F>, was_lost_by<Culprit>, typename MendMissing<F, Pass>::type>();
+        return not_repeatable<pass<Pass>, needs<F>, was_lost_by<Culprit>, mend_missing_of<F, Pass>>();
     } else {
       using F = at<fault.fact, typename Joint::forbids>;
       using Culprit = at<fault.culprit, Passes>;

@@ -4,7 +4,11 @@
 #include <fxpass/pass/contract.hpp>
 #include <fxpass/support/span.hpp>
 
+#include <concepts>
 #include <cstddef>
+#include <initializer_list>
+#include <string_view>
+#include <type_traits>
 
 /// @file
 /// What the compiler says when passes are put together wrongly. A verdict is a type that reads as a sentence: which
@@ -24,14 +28,24 @@ namespace fxpass {
 namespace verdict {
 
 // The words: declared to be printed, never defined. ------------------------------------------------------------------
+
+// Who and what.
 template <class P>
 struct pass;
-template <class F>
+template <class... F>
 struct needs;
 template <class F>
 struct forbids;
 template <class F>
 struct artifact_of;
+template <class L>
+struct lowering;
+template <class E>
+struct emit_with;
+template <class P>
+struct in;
+
+// Why: the order of passes, and what is known of a module.
 template <class P>
 struct is_established_later_by;
 template <class P>
@@ -39,23 +53,121 @@ struct is_established_only_when_on;
 template <class P>
 struct was_lost_by;
 template <class P>
+struct would_be_lost_by;
+template <class P>
 struct was_established_by;
 struct is_not_true_of_the_module;
+struct are_not_true_of_the_module;
 struct is_true_of_the_module;
 template <class P>
 struct has_the_name_of;
+
+// Why: the form of a pass.
 struct has_no_static_name;
+struct name_must_be_static;
+struct name_must_be_a_constant;
 struct needs_must_be_a_list_of_facts;
 struct forbids_must_be_a_list_of_facts;
 struct establishes_must_be_a_list_of_facts;
 struct keeps_must_be_everything_or_nothing_or_everything_but_or_a_list_of_facts;
+template <class F>
+struct needs_what_is_no_fact;
+template <class F>
+struct forbids_what_is_no_fact;
+template <class F>
+struct establishes_what_is_no_fact;
+template <class F>
+struct keeps_what_is_no_fact;
+struct needs_must_be_a_type;
+struct forbids_must_be_a_type;
+struct establishes_must_be_a_type;
+struct keeps_must_be_a_type;
+struct has_member_need_where_needs_is_meant;
+struct has_member_require_where_needs_is_meant;
+struct has_member_requires_where_needs_is_meant;
+struct has_member_forbid_where_forbids_is_meant;
+struct has_member_establish_where_establishes_is_meant;
+struct has_member_provides_where_establishes_is_meant;
+struct has_member_keep_where_keeps_is_meant;
+struct has_member_preserves_where_keeps_is_meant;
 struct must_be_copyable;
 struct run_must_return_an_expected_graph_or_a_status;
 struct run_must_be_const;
+struct run_must_take_a_graph_and_a_context;
+struct run_must_take_the_artifacts_of_its_own_pass;
+struct has_operator_call_where_run_is_meant;
+struct has_member_apply_where_run_is_meant;
+struct has_member_call_where_run_is_meant;
 struct has_no_run_for_a_graph_and_a_context_nor_begin;
+struct has_visit_but_no_begin;
+struct begin_must_be_const;
+struct begin_must_take_a_graph_and_its_own_artifacts_and_a_context;
+struct begin_must_return_a_state;
+struct has_begin_but_no_wants;
+struct wants_must_be_static;
 struct wants_must_take_an_operator_and_return_bool;
+struct has_begin_but_no_visit;
 struct visit_must_take_the_state_and_a_sweep_and_return_a_status;
+struct has_begin_but_no_finish;
 struct finish_must_take_the_state_a_graph_and_a_context_and_return_a_status;
+
+// Why: what cannot be repeated.
+struct has_no_round;
+struct is_a_pipeline_without_a_name;
+
+// Why: the form of a fact.
+struct has_member_checks_where_check_is_meant;
+struct has_member_artefact_where_artifact_is_meant;
+struct check_must_be_static;
+struct check_must_take_a_graph_and_return_a_status;
+struct artifact_must_be_copyable_and_have_a_default;
+struct is_no_fact;
+struct has_no_artifact;
+struct has_no_check;
+struct has_an_artifact_that_no_check_makes;
+
+// Why: the form of an observer.
+struct has_no_before_after_or_failed;
+struct is_const_but_its_members_are_not;
+struct before_must_take_a_name_and_a_const_graph;
+struct after_must_take_a_pass_report_and_a_const_graph;
+struct after_must_return_nothing_or_a_status;
+struct failed_must_take_a_name_and_diagnostics_and_a_const_graph;
+
+// Why: the form of a lowering.
+struct has_no_static_op;
+struct has_member_name_where_op_is_meant;
+struct has_member_ops_where_op_is_meant;
+struct op_must_be_static;
+struct op_must_be_a_constant;
+struct op_must_be_a_text_or_an_array_of_texts;
+struct has_no_lower;
+struct lower_must_be_static;
+struct lower_must_take_a_context_and_a_call;
+struct lower_must_return_a_value_or_a_pool_of_values_or_nothing;
+template <class L>
+struct lowers_the_operator_of;
+
+// Why: the form of a target.
+struct has_no_name;
+struct has_no_reason_to_refuse;
+struct reason_to_refuse_must_take_an_element_type_and_return_a_text;
+
+// Why: the form of an emitter.
+struct has_no_static_file_ending;
+struct has_no_write;
+struct write_must_be_static;
+struct write_must_take_any_sink_and_an_hlo_module;
+struct write_must_take_a_text_and_a_graph_and_return_a_status;
+
+// Why: what a function is given.
+template <class T>
+struct is_given;
+struct which_may_hold_errors_in_place_of_a_value;
+struct which_is_not_lowered;
+struct which_says_nothing_of_facts;
+
+// How to mend it.
 template <class... What>
 struct to_mend;
 template <class P>
@@ -64,6 +176,8 @@ template <class P>
 struct add;
 template <class P>
 struct before;
+template <class P>
+struct after;
 template <class P>
 struct leave_out;
 template <class P>
@@ -74,13 +188,23 @@ template <class F>
 struct declare_keeps;
 template <class F>
 struct declare_needs;
-template <class P>
-struct in;
-template <class F>
+template <class... F>
 struct establish;
-struct has_no_round;
+template <class F>
+struct in_the_pass_that_establishes;
+template <class F>
+struct run_a_pass_that_establishes;
+struct run_the_passes_of_get_default_pass_manager;
+template <class Who>
+struct write_given_and_then_of;
+struct emit_what_it_holds;
+struct wrap_it_in_a_module;
+struct lower_it_first;
+template <class List>
+struct override_with;
+template <class List>
+struct write;
 struct allow_at_least_one_round;
-struct is_a_pipeline_without_a_name;
 
 // The verdicts. ------------------------------------------------------------------------------------------------------
 struct in_order {
@@ -111,7 +235,47 @@ struct not_a_pass {
   static constexpr bool ok = false;
 };
 template <class... Words>
+struct not_a_fact {
+  static constexpr bool ok = false;
+};
+template <class... Words>
+struct fact_without_proof {
+  static constexpr bool ok = false;
+};
+template <class... Words>
+struct not_an_observer {
+  static constexpr bool ok = false;
+};
+template <class... Words>
+struct not_a_lowering {
+  static constexpr bool ok = false;
+};
+template <class... Words>
+struct not_a_list_of_lowerings {
+  static constexpr bool ok = false;
+};
+template <class... Words>
+struct duplicate_lowering {
+  static constexpr bool ok = false;
+};
+template <class... Words>
+struct not_a_target {
+  static constexpr bool ok = false;
+};
+template <class... Words>
+struct not_an_emitter {
+  static constexpr bool ok = false;
+};
+template <class... Words>
+struct wrong_argument {
+  static constexpr bool ok = false;
+};
+template <class... Words>
 struct no_such_pass {
+  static constexpr bool ok = false;
+};
+template <class... Words>
+struct no_artifact {
   static constexpr bool ok = false;
 };
 template <class... Words>
@@ -149,8 +313,50 @@ struct check_verdict<verdict::not_a_pass<Words...>> {
   static_assert(verdict::not_a_pass<Words...>::ok, "fxpass: this is not a pass");
 };
 template <class... Words>
+struct check_verdict<verdict::not_a_fact<Words...>> {
+  static_assert(verdict::not_a_fact<Words...>::ok, "fxpass: this is not a fact");
+};
+template <class... Words>
+struct check_verdict<verdict::fact_without_proof<Words...>> {
+  static_assert(verdict::fact_without_proof<Words...>::ok,
+                "fxpass: check_facts proves facts that have a checker");
+};
+template <class... Words>
+struct check_verdict<verdict::not_an_observer<Words...>> {
+  static_assert(verdict::not_an_observer<Words...>::ok, "fxpass: this is not an observer of passes");
+};
+template <class... Words>
+struct check_verdict<verdict::not_a_lowering<Words...>> {
+  static_assert(verdict::not_a_lowering<Words...>::ok, "fxpass: this is not a lowering");
+};
+template <class... Words>
+struct check_verdict<verdict::not_a_list_of_lowerings<Words...>> {
+  static_assert(verdict::not_a_list_of_lowerings<Words...>::ok, "fxpass: this is not a list of lowerings");
+};
+template <class... Words>
+struct check_verdict<verdict::duplicate_lowering<Words...>> {
+  static_assert(verdict::duplicate_lowering<Words...>::ok,
+                "fxpass: two lowerings for one operator: 'override_with' replaces one");
+};
+template <class... Words>
+struct check_verdict<verdict::not_a_target<Words...>> {
+  static_assert(verdict::not_a_target<Words...>::ok, "fxpass: this is not a target of lowering");
+};
+template <class... Words>
+struct check_verdict<verdict::not_an_emitter<Words...>> {
+  static_assert(verdict::not_an_emitter<Words...>::ok, "fxpass: this is not an emitter");
+};
+template <class... Words>
+struct check_verdict<verdict::wrong_argument<Words...>> {
+  static_assert(verdict::wrong_argument<Words...>::ok, "fxpass: this is not what the function takes");
+};
+template <class... Words>
 struct check_verdict<verdict::no_such_pass<Words...>> {
   static_assert(verdict::no_such_pass<Words...>::ok, "fxpass: the pipeline has no such pass");
+};
+template <class... Words>
+struct check_verdict<verdict::no_artifact<Words...>> {
+  static_assert(verdict::no_artifact<Words...>::ok, "fxpass: no artifact comes with this");
 };
 template <class... Words>
 struct check_verdict<verdict::outside_contract<Words...>> {
@@ -161,6 +367,9 @@ template <class... Words>
 struct check_verdict<verdict::not_repeatable<Words...>> {
   static_assert(verdict::not_repeatable<Words...>::ok, "fxpass: this cannot be repeated");
 };
+
+template <class... F>
+class ModuleOf;
 
 /// What a function returns after a bad verdict. It takes part in whatever comes next, so that one mistake is one error.
 struct Rejected {
@@ -196,45 +405,154 @@ struct Rejected {
   constexpr auto operator->() const -> const Rejected* { return this; }
   constexpr auto error() const -> Diagnostics { return {}; }
   constexpr auto graph() const -> Graph { return {}; }
+  // Of a lowered module.
+  static const Rejected module;
+  static const Rejected signature;
 };
+inline constexpr Rejected Rejected::module;
+inline constexpr Rejected Rejected::signature;
 
 namespace detail {
 
-/// What to do where no pass of a pipeline establishes `F`.
-template <class F, class Before>
-struct MendMissing {
-  using type = verdict::to_mend<verdict::establish<F>, verdict::before<Before>>;
-};
-template <class F, class Before>
-  requires requires { typename F::provider; }
-struct MendMissing<F, Before> {
-  using type = verdict::to_mend<verdict::add<typename F::provider>, verdict::before<Before>>;
-};
+template <class T>
+inline constexpr bool is_module = false;
+template <class... F>
+inline constexpr bool is_module<ModuleOf<F...>> = true;
 
-/// Index of the first of `needed` that is not in `have`; their number if all are.
-[[nodiscard]] consteval auto first_missing(Span<const FactInfo> needed, Span<const FactInfo> have)
+/// Index of the first that is false; their number if all are true.
+[[nodiscard]] consteval auto first_false(std::initializer_list<bool> all) -> std::size_t {
+  std::size_t i = 0;
+  for (const bool each : all) {
+    if (!each) break;
+    ++i;
+  }
+  return i;
+}
+/// Index of the first of `list` that is, or is not, in `have`; their number if there is none.
+[[nodiscard]] consteval auto first_that(bool is_listed, Span<const FactInfo> list, Span<const FactInfo> have)
     -> std::size_t {
-  for (std::size_t i = 0; i < needed.size(); ++i)
-    if (!Contract::lists(have, needed[i])) return i;
-  return needed.size();
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (Contract::lists(have, list[i]) == is_listed) return i;
+  return list.size();
 }
 
-template <class Needs, class Have, class Who>
+/// What to do where a module of which `Have` are true lacks `F`, as a `std::type_identity` of the words.
+template <class F, class Before, class Have>
+[[nodiscard]] consteval auto mend_missing() {
+  using namespace verdict;
+  if constexpr (!requires { typename F::provider; }) {
+    return std::type_identity<to_mend<establish<F>, before<Before>>>();
+  } else if constexpr (!requires { sizeof(typename F::provider); }) {
+    return std::type_identity<to_mend<add<typename F::provider>, before<Before>>>();
+  } else {
+    // It is too late for the provider where it forbids what has been done: the pass that did it has to keep the fact.
+    using Forbidden = forbids_of<typename F::provider>;
+    constexpr std::size_t done = first_that(true, fact_infos<Forbidden>, fact_infos<Have>);
+    if constexpr (done == size_of<Forbidden>)
+      return std::type_identity<to_mend<add<typename F::provider>, before<Before>>>();
+    else
+      return std::type_identity<to_mend<declare_keeps<F>, in_the_pass_that_establishes<at<done, Forbidden>>>>();
+  }
+}
+template <class F, class Before, class Have = facts<>>
+using mend_missing_of = typename decltype(mend_missing<F, Before, Have>())::type;
+
+/// Of `Needs` those that are not in `Have`.
+template <class Needs, class Have>
+struct Missing {
+  static constexpr auto chosen = [] {
+    Choice<size_of<Needs>> choice;
+    for (std::size_t i = 0; i < size_of<Needs>; ++i)
+      if (!Contract::lists(fact_infos<Have>, fact_infos<Needs>[i])) choice.index[choice.count++] = i;
+    return choice;
+  }();
+};
+/// The words for several missing facts.
+template <class List>
+struct MissingWords;
+template <class... F>
+struct MissingWords<facts<F...>> {
+  using needed = verdict::needs<F...>;
+  using mend = verdict::establish<F...>;
+};
+
+/// `Mend` is the way to establish several missing facts at once, or void.
+template <class Needs, class Have, class Who, class Mend>
 [[nodiscard]] consteval auto judge_facts() {
   using namespace verdict;
-  constexpr std::size_t missing = first_missing(fact_infos<Needs>, fact_infos<Have>);
+  constexpr std::size_t missing = first_that(false, fact_infos<Needs>, fact_infos<Have>);
   if constexpr (missing == size_of<Needs>) {
     return in_order();
   } else {
-    using F = at<missing, Needs>;
-    return missing_fact<Who, needs<F>, is_not_true_of_the_module, typename MendMissing<F, Who>::type>();
+    using Words = MissingWords<typename Choose<facts, Needs, Missing<Needs, Have>>::type>;
+    using First = at<missing, Needs>;
+    if constexpr (std::same_as<typename Words::needed, needs<First>>)
+      return missing_fact<Who, needs<First>, is_not_true_of_the_module, mend_missing_of<First, Who, Have>>();
+    else if constexpr (std::is_void_v<Mend>)
+      return missing_fact<Who, typename Words::needed, are_not_true_of_the_module,
+                          to_mend<typename Words::mend, before<Who>>>();
+    else
+      return missing_fact<Who, typename Words::needed, are_not_true_of_the_module, to_mend<Mend, before<Who>>>();
+  }
+}
+
+/// Why `F` is no fact: one of the words, as a `std::type_identity`; of void if it is one.
+template <class F>
+[[nodiscard]] consteval auto fault_of_fact() {
+  using namespace verdict;
+  if constexpr (Fact<F>)
+    return std::type_identity<void>();
+  else if constexpr (!requires {
+                       { F::name } -> std::convertible_to<std::string_view>;
+                     })
+    return std::type_identity<has_no_static_name>();
+  else if constexpr (!NamedStatically<F>)
+    return std::type_identity<name_must_be_static>();
+  else if constexpr (!NamedByConstant<F>)
+    return std::type_identity<name_must_be_a_constant>();
+  else if constexpr (requires { &F::checks; })
+    return std::type_identity<has_member_checks_where_check_is_meant>();
+  else if constexpr (requires { typename F::artefact; })
+    return std::type_identity<has_member_artefact_where_artifact_is_meant>();
+  else if constexpr (!MentionsCheck<F> || HasCheck<F>)
+    return std::type_identity<artifact_must_be_copyable_and_have_a_default>();
+  else if constexpr (std::is_member_pointer_v<decltype(&F::check)>)
+    return std::type_identity<check_must_be_static>();
+  else
+    return std::type_identity<check_must_take_a_graph_and_return_a_status>();
+}
+template <class F>
+using fault_of = typename decltype(fault_of_fact<F>())::type;
+
+/// Why `F` is no fact with an artifact.
+template <class F>
+struct WhyNoArtifact {
+  using type = verdict::is_no_fact;
+};
+template <Fact F>
+struct WhyNoArtifact<F> {
+  using type = verdict::has_no_artifact;
+};
+
+template <class... F>
+[[nodiscard]] consteval auto judge_list_of_facts() {
+  constexpr std::size_t bad = first_false({Fact<F>...});
+  if constexpr (bad == sizeof...(F)) {
+    return verdict::in_order();
+  } else {
+    using Bad = at<bad, types<F...>>;
+    return verdict::not_a_fact<Bad, fault_of<Bad>>();
   }
 }
 
 }  // namespace detail
 
+/// The verdict on types that are to be facts.
+template <class... F>
+using facts_verdict = decltype(detail::judge_list_of_facts<F...>());
+
 /// The verdict on whether a module with facts `Have` may be handed to `Who`, a type that the error prints, which needs
-/// `Needs`. Both are `facts<...>`.
+/// `Needs`. Both are `facts<...>`. `Mend`, one of the words, is what to do where several facts are missing.
 ///
 ///     using Verdict = require_facts<facts<OutOfPlace>, typename M::facts, Lowering>;
 ///     static_assert(sizeof(check_verdict<Verdict>) != 0);
@@ -243,7 +561,7 @@ template <class Needs, class Have, class Who>
 ///     } else {
 ///       return Rejected();
 ///     }
-template <class Needs, class Have, class Who>
-using require_facts = decltype(detail::judge_facts<Needs, Have, Who>());
+template <class Needs, class Have, class Who, class Mend = void>
+using require_facts = decltype(detail::judge_facts<Needs, Have, Who, Mend>());
 
 }  // namespace fxpass

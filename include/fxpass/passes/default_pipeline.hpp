@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+// First, so that errors are told with few lines of "included from".
+#include <fxpass/pass/verdict.hpp>
+
 #include <fxpass/pass/pipeline.hpp>
 #include <fxpass/passes/aliasing_output_rewrite.hpp>
 #include <fxpass/passes/collective_replica_groups.hpp>

@@ -89,7 +89,7 @@ static_assert(std::same_as<order_verdict<Silent, Silent>,
                            duplicate_pass<pass<Silent>, has_the_name_of<Silent>, to_mend<wrap_in_named<Silent>>>>);
 static_assert(std::same_as<order_verdict<Analyse, Namesake>,
                            duplicate_pass<pass<Namesake>, has_the_name_of<Analyse>, to_mend<wrap_in_named<Namesake>>>>);
-static_assert(std::same_as<order_verdict<Analyse, int>, not_a_pass<int, has_no_static_name>>);
+static_assert(std::same_as<order_verdict<Analyse, int>, not_a_pass<int, has_no_static_name, to_mend<write_static_constexpr_string_view_name>>>);
 static_assert(std::same_as<order_verdict<Analyse, Rejected>, told_before>);
 
 // Meeting a module ----------------------------------------------------------------------------------------------------

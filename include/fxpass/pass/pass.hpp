@@ -171,7 +171,7 @@ template <class P>
   else if constexpr (requires { &P::visit; })
     return not_a_pass<P, has_visit_but_no_begin>();
   else
-    return not_a_pass<P, has_no_run_for_a_graph_and_a_context_nor_begin>();
+    return not_a_pass<P, has_no_run_nor_begin, run_must_take_a_graph_and_a_context>();
 }
 /// Why `P`, which has `begin`, is no forward pass.
 template <class P>
@@ -185,7 +185,7 @@ template <class P>
   } else if constexpr (std::is_void_v<sweep_state<P>>) {
     return not_a_pass<P, begin_must_return_a_state>();
   } else if constexpr (!requires { &P::wants; }) {
-    return not_a_pass<P, has_begin_but_no_wants>();
+    return not_a_pass<P, has_begin_but_no_wants, wants_must_take_an_operator_and_return_bool>();
   } else if constexpr (std::is_member_function_pointer_v<decltype(&P::wants)>) {
     return not_a_pass<P, wants_must_be_static>();
   } else if constexpr (!requires(const Operator& op) {
@@ -193,13 +193,14 @@ template <class P>
                        }) {
     return not_a_pass<P, wants_must_take_an_operator_and_return_bool>();
   } else if constexpr (!requires { &P::visit; }) {
-    return not_a_pass<P, has_begin_but_no_visit>();
+    return not_a_pass<P, has_begin_but_no_visit, visit_must_take_the_state_and_a_sweep_and_return_a_status>();
   } else if constexpr (!requires(const P& pass, sweep_state<P>& state, Sweep& sweep) {
                          { pass.visit(state, sweep) } -> std::same_as<Status>;
                        }) {
     return not_a_pass<P, visit_must_take_the_state_and_a_sweep_and_return_a_status>();
   } else if constexpr (!requires { &P::finish; }) {
-    return not_a_pass<P, has_begin_but_no_finish>();
+    return not_a_pass<P, has_begin_but_no_finish,
+                      finish_must_take_the_state_a_graph_and_a_context_and_return_a_status>();
   } else {
     return not_a_pass<P, finish_must_take_the_state_a_graph_and_a_context_and_return_a_status>();
   }
@@ -222,8 +223,10 @@ template <class P>
     return in_order();
   } else if constexpr (std::same_as<P, Rejected>) {
     return told_before();
-  } else if constexpr (!requires { { P::name } -> std::convertible_to<std::string_view>; }) {
-    return not_a_pass<P, has_no_static_name>();
+  } else if constexpr (!requires {
+                         { P::name } -> std::convertible_to<std::string_view>;
+                       }) {
+    return not_a_pass<P, has_no_static_name, to_mend<write_static_constexpr_string_view_name>>();
   } else if constexpr (!NamedStatically<P>) {
     return not_a_pass<P, name_must_be_static>();
   } else if constexpr (!NamedByConstant<P>) {

@@ -299,9 +299,8 @@ class Pipeline {
   /// The same; warnings go to `context`, and `observers` see each step.
   template <AnyModule M, class... O>
   [[nodiscard]] constexpr auto run_passes(M module, Context& context, O&&... observers) const -> Result<M> {
-    using Meeting = meeting_verdict<typename M::facts, P...>;
-    using Verdict =
-        std::conditional_t<Meeting::ok, observers_verdict<std::remove_reference_t<O>...>, Meeting>;
+    using OnPasses = meeting_verdict<typename M::facts, P...>;
+    using Verdict = std::conditional_t<OnPasses::ok, observers_verdict<std::remove_reference_t<O>...>, OnPasses>;
     static_assert(sizeof(check_verdict<Verdict>) != 0);
     if constexpr (!Verdict::ok) {
       return Rejected();

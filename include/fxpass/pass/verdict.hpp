@@ -98,7 +98,7 @@ struct run_must_take_the_artifacts_of_its_own_pass;
 struct has_operator_call_where_run_is_meant;
 struct has_member_apply_where_run_is_meant;
 struct has_member_call_where_run_is_meant;
-struct has_no_run_for_a_graph_and_a_context_nor_begin;
+struct has_no_run_nor_begin;
 struct has_visit_but_no_begin;
 struct begin_must_be_const;
 struct begin_must_take_a_graph_and_its_own_artifacts_and_a_context;
@@ -194,6 +194,7 @@ template <class F>
 struct in_the_pass_that_establishes;
 template <class F>
 struct run_a_pass_that_establishes;
+struct write_static_constexpr_string_view_name;
 struct run_the_passes_of_get_default_pass_manager;
 template <class Who>
 struct write_given_and_then_of;

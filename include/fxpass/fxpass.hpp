@@ -26,6 +26,7 @@
 
 // What the compiler says of passes in a wrong order. Before the rest, so that errors show a short chain of includes.
 #include <fxpass/pass/verdict.hpp>
+#include <fxpass/pass/auto_order.hpp>
 
 // Passes over graphs: what is known of a module, what a pass needs and establishes, and pipelines of them.
 #include <fxpass/pass/contract.hpp>

@@ -5,13 +5,13 @@
 #include <fxpass/pass/verdict.hpp>
 
 #include <fxpass/pass/pipeline.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -66,10 +66,11 @@ class OrderSearch {
     Bits open = 0;       ///< facts of which no pass has said anything: the module may bring them
     Bits held = 0;       ///< facts that are true
     Bits by_passes = 0;  ///< those of them that a pass established
+    Bits doubtful = 0;   ///< facts that an optional pass establishes, if it is on
   };
 
   /// O(passes x facts).
-  constexpr explicit OrderSearch(std::span<const Contract* const> contracts) : contracts_(contracts) {
+  constexpr explicit OrderSearch(Span<const Contract* const> contracts) : contracts_(contracts) {
     for (const Contract* c : contracts) {
       for (const FactInfo& fact : c->needs) index_of(fact);
       for (const FactInfo& fact : c->forbids) index_of(fact);
@@ -84,6 +85,7 @@ class OrderSearch {
           r.establishes |= bit(f);
         else if (!c->keeps(facts_[f]))
           r.loses |= bit(f);
+        if (Contract::lists(c->establishes_when_on, facts_[f])) r.doubts |= bit(f);
       }
       rules_.push_back(r);
     }
@@ -96,7 +98,7 @@ class OrderSearch {
   [[nodiscard]] constexpr auto is_small_enough() const -> bool {
     return contracts_.size() <= auto_order_limit && facts_.size() <= auto_order_limit;
   }
-  [[nodiscard]] constexpr auto start() const -> State { return {0, all(facts_.size()), 0, 0}; }
+  [[nodiscard]] constexpr auto start() const -> State { return {0, all(facts_.size()), 0, 0, 0}; }
   [[nodiscard]] constexpr auto is_done(const State& s) const -> bool {
     return s.placed == all(rules_.size());
   }
@@ -113,6 +115,7 @@ class OrderSearch {
     s.held = ((s.held | r.needs) & ~r.loses) | r.establishes;
     s.by_passes = (s.by_passes & ~r.loses) | r.establishes;
     s.open &= ~(r.needs | r.loses | r.establishes);
+    s.doubtful |= r.doubts;
     return s;
   }
 
@@ -150,9 +153,9 @@ class OrderSearch {
   /// Whether that is because it gave up.
   [[nodiscard]] constexpr auto gave_up() const -> bool { return effort_ >= auto_order_effort; }
   /// A shortest cycle of passes that each have to follow the next one. Empty if there is none.
-  [[nodiscard]] constexpr auto cycle() const -> std::span<const MustFollow> { return cycle_.view(); }
+  [[nodiscard]] constexpr auto cycle() const -> Span<const MustFollow> { return cycle_.view(); }
   /// The longest start of an order that was come across.
-  [[nodiscard]] constexpr auto longest() const -> std::span<const std::uint32_t> {
+  [[nodiscard]] constexpr auto longest() const -> Span<const std::uint32_t> {
     return longest_path_.view();
   }
   /// A pass that cannot run behind `longest()`: for ever, if there is one.
@@ -191,6 +194,7 @@ class OrderSearch {
     Bits forbids = 0;
     Bits establishes = 0;
     Bits loses = 0;
+    Bits doubts = 0;  ///< establishes, if it is on
     Bits established_by_others = 0;
   };
   /// Facts of which some of several passes say something: at least one of them, and at least two.
@@ -233,7 +237,7 @@ class OrderSearch {
   /// to bring.
   [[nodiscard]] constexpr auto lacks(const State& s, std::size_t p) const -> Bits {
     const Rules& r = rules_[static_cast<std::uint32_t>(p)];
-    return r.needs & ~s.held & ~(s.open & ~r.established_by_others);
+    return r.needs & ~s.held & ~(s.open & ~s.doubtful & ~r.established_by_others);
   }
   [[nodiscard]] constexpr auto ahead(const State& s) const -> Ahead {
     Ahead result;
@@ -298,6 +302,7 @@ class OrderSearch {
     const Bits needed = others.needs.without(r.needs);
     const Bits forbidden = others.forbids.without(r.forbids);
     return (r.loses & needed & (s.held | (s.open & from_module_))) == 0 &&
+           (r.doubts & needed & s.open & from_module_) == 0 &&
            (r.loses & forbidden & others.establishes.without(r.establishes)) == 0 &&
            (r.establishes & forbidden) == 0 && (r.establishes & needed & others.loses.without(r.loses)) == 0;
   }
@@ -431,7 +436,7 @@ class OrderSearch {
   }
   static constexpr std::uint32_t no_reason = ~std::uint32_t{0};
 
-  std::span<const Contract* const> contracts_;
+  Span<const Contract* const> contracts_;
   Pool<FactInfo> facts_;  ///< that matter
   Pool<Rules> rules_;
   Bits from_module_ = 0;  ///< facts that some pass needs and no other establishes
@@ -455,7 +460,7 @@ class OrderSearch {
 /// Of the legal orders it is the one that comes first if passes are compared in the order given, which is
 /// thus kept where it is legal. O(passes x facts + passes^2) where taking the first pass that can run always
 /// leads to the end; otherwise exponential, in the number of passes that are in each other's way alone.
-[[nodiscard]] constexpr auto find_legal_order(std::span<const Contract* const> contracts)
+[[nodiscard]] constexpr auto find_legal_order(Span<const Contract* const> contracts)
     -> std::optional<Pool<std::uint32_t>> {
   if (detail::find_namesake(contracts).fault != detail::Fault::none) return std::nullopt;
   return detail::OrderSearch(contracts).find();
@@ -475,11 +480,11 @@ constexpr void visit_orders(const OrderSearch& search, const OrderSearch::State&
 }
 }  // namespace detail
 
-/// Calls `visit(std::span<const std::uint32_t>)` for each legal order of passes that have these contracts, in
+/// Calls `visit(Span<const std::uint32_t>)` for each legal order of passes that have these contracts, in
 /// alphabetical order: to test that none of them gives another result. The same limits. O(starts of orders x
 /// passes).
 template <class Visitor>
-constexpr void for_each_legal_order(std::span<const Contract* const> contracts, Visitor visit) {
+constexpr void for_each_legal_order(Span<const Contract* const> contracts, Visitor visit) {
   const detail::OrderSearch search(contracts);
   if (!search.is_small_enough() || detail::find_namesake(contracts).fault != detail::Fault::none) return;
   Pool<std::uint32_t> path;
@@ -503,8 +508,8 @@ struct OrderFound {
 
 /// The link of a pass that does not say that it keeps a fact; then that of a fact which another pass might
 /// establish.
-[[nodiscard]] constexpr auto weakest_link(std::span<const MustFollow> cycle,
-                                          std::span<const Contract* const> contracts) -> std::size_t {
+[[nodiscard]] constexpr auto weakest_link(Span<const MustFollow> cycle,
+                                          Span<const Contract* const> contracts) -> std::size_t {
   for (std::size_t i = 0; i < cycle.size(); ++i)
     if (cycle[i].is_for_loss() && contracts[cycle[i].loser()]->keeping != Keeping::everything_but) return i;
   for (std::size_t i = 0; i < cycle.size(); ++i)
@@ -515,7 +520,7 @@ struct OrderFound {
 /// `mentioned` are the facts that some pass needs or forbids; the facts of the answer are indices into it.
 template <std::size_t N>
 [[nodiscard]] consteval auto find_order(const std::array<const Contract*, N>& contracts,
-                                        std::span<const FactInfo> mentioned) -> OrderFound<N> {
+                                        Span<const FactInfo> mentioned) -> OrderFound<N> {
   using Is = typename OrderFound<N>::Is;
   OrderFound<N> found;
   found.namesake = find_namesake(contracts);
@@ -528,7 +533,7 @@ template <std::size_t N>
     found.is = Is::too_many;
     return found;
   }
-  const auto keep = [&](std::span<const std::uint32_t> path) {
+  const auto keep = [&](Span<const std::uint32_t> path) {
     for (const std::uint32_t p : path) found.path[found.length++] = p;
   };
   const auto place = [&](std::size_t fact) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fxpass/graph/verify.hpp>
 #include <fxpass/pass/pipeline.hpp>
+#include <fxpass/pass/optional_pass.hpp>
 #include <fxpass/pass/repeat.hpp>
+#include <fxpass/pass/verify_each.hpp>
+#include <fxpass/passes/default_pipeline.hpp>
 
 #include "twice.hpp"
 
@@ -170,6 +173,48 @@ constexpr auto a_cycle_is_found_and_named() -> bool {
 }
 FXPASS_TEST_TWICE(a_cycle_is_found_and_named)
 
+/// Any function of four states: the state is which of four operators the graph calls.
+constexpr std::array<std::string_view, 4> states{"relu", "sin", "cos", "neg"};
+struct Step {
+  static constexpr std::string_view name = "step";
+  using keeps = everything;
+  std::array<std::size_t, 4> next;
+  constexpr auto run(Graph& graph, Context&) const -> Status {
+    std::size_t now = 0;
+    while (graph.target(NodeId{1}) != target_of(states[now])) ++now;
+    Editor edit(graph);
+    edit.retarget(NodeId{1}, target_of(states[next[now]]));
+    edit.commit();
+    return {};
+  }
+};
+/// Against a simulation that remembers every state.
+constexpr auto a_function_ends_as_it_has_to(const std::array<std::size_t, 4>& next) -> bool {
+  std::array<int, 4> seen{-1, -1, -1, -1};  // before which round
+  std::size_t now = 0;
+  int round = 0;
+  for (; seen[now] == -1; ++round) {
+    seen[now] = round;
+    now = next[now];
+  }
+  const int period = round - seen[now];
+  Graph graph = relus(1);
+  Context context;
+  detail::ArtifactSlots<> none;
+  Artifacts<Repeat<100, Step>> artifacts(none);
+  const Status done = repeat<100>(Step{next}).run(graph, artifacts, context);
+  if (period == 1)
+    return done && graph.target(NodeId{1}) == target_of(states[now]) && statistic(context, "rounds") == round;
+  const Text found = text_of("no number of rounds is enough (period ", period, ')');
+  return !done && done.error().front().message.view().find(found) != std::string_view::npos;
+}
+static_assert(a_function_ends_as_it_has_to({1, 2, 3, 3}) && a_function_ends_as_it_has_to({1, 2, 3, 0}) &&
+              a_function_ends_as_it_has_to({1, 2, 3, 2}));
+TEST_CASE("every function of four states settles, or its period is told") {
+  for (std::size_t function = 0; function < 256; ++function)
+    CHECK(a_function_ends_as_it_has_to({function % 4, function / 4 % 4, function / 16 % 4, function / 64}));
+}
+
 /// What counts is the round, not the pass.
 constexpr auto what_undoes_itself_within_a_round_is_settled() -> bool {
   using There = Turn<Relu, Sin>;
@@ -253,6 +298,24 @@ constexpr auto artifacts_have_to_settle_too() -> bool {
 }
 FXPASS_TEST_TWICE(artifacts_have_to_settle_too)
 
+/// The default passes that look at nodes alone have no more to do the second time, and share the traversal in a round.
+constexpr auto the_node_local_passes_are_idempotent() -> bool {
+  GraphBuilder b;
+  const ValueSpec value = b.tensor(DType::f32, {2}, "cuda:0");
+  const NodeId ones =
+      b.call_function("torch.ops.aten.ones.default", {b.list({2}), b.keyword("device", b.device("cuda:0"))}, value);
+  b.output({b.call_function("torch.ops.aten.relu.default", {ones}, value)});
+  const Module<> module(std::move(b).finish());
+  constexpr auto passes =
+      pipeline(DeviceRewriterPass{}, NkiKernelWriteBackendConfigPass{}, CollectiveReplicaGroupsPass{});
+  Context context;
+  const auto once = passes(module);
+  const auto repeated = pipeline(repeat<2>(passes)).run_passes(module, context);
+  static_assert(std::same_as<decltype(once), decltype(repeated)>);
+  return once && repeated && *once == *repeated && once->graph() != module.graph();
+}
+FXPASS_TEST_TWICE(the_node_local_passes_are_idempotent)
+
 // A repeat is a pass --------------------------------------------------------------------------------------------------
 using Fold = Repeat<5, FoldRelu>;
 static_assert(FXPass<Fold> && FXPass<NamedPass<"again", Fold>>);
@@ -273,6 +336,19 @@ constexpr auto repeats_nest() -> bool {
          statistic(context, "repeat(fold_relu).fold_relu.folded") == 2;
 }
 FXPASS_TEST_TWICE(repeats_nest)
+
+/// A name, a switch and a repetition around each other.
+constexpr auto wrappers_nest() -> bool {
+  for (const bool on : {false, true}) {
+    const auto folding = named<"folding">(optional_pass(named<"fold">(repeat<10>(FoldRelu{})), on));
+    Context context;
+    const auto done = pipeline(FindRelu{}, folding, repeat<2>(optional_pass(SinBeforeRelu{}, false)))
+                          .run_passes(Module<>(relus(3)), context, VerifyEach());
+    if (!done || done->graph() != relus(on ? 1 : 3) || done->artifact<ReluFound>().node != NodeId{1}) return false;
+  }
+  return true;
+}
+FXPASS_TEST_TWICE(wrappers_nest)
 
 struct Fail {
   static constexpr std::string_view name = "fail";

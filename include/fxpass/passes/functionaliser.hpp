@@ -249,7 +249,7 @@ class Functionaliser {
                     {old_parent, value, step.start, step.dim, step.end}, view.dtype, sizes, view_id, name);
       case ViewStep::Kind::permute: {
         const auto order = analysis_->order(view);
-        Pool<std::int64_t> inverse;
+        Dims inverse;
         inverse.resize(static_cast<std::uint32_t>(order.size()), 0);
         for (std::size_t i = 0; i < order.size(); ++i)
           inverse[static_cast<std::uint32_t>(order[i])] = static_cast<std::int64_t>(i);
@@ -259,7 +259,7 @@ class Functionaliser {
       case ViewStep::Kind::expand: {
         // Only a fill gets here: all elements that share a place are equal, and the first stands for them.
         const auto expanded = analysis_->sizes(view);
-        Pool<std::int64_t> kept;
+        Dims kept;
         kept.append(expanded);
         const std::size_t added = expanded.size() - sizes.size();
         for (std::uint32_t i = 0; i < kept.size(); ++i) {

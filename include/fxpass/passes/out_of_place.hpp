@@ -173,8 +173,8 @@ class OutOfPlaceRewriter {
   }
 
   // Values that are written ------------------------------------------------------------------------------------------
-  [[nodiscard]] constexpr auto sizes(std::uint32_t view) const -> Pool<std::int64_t> {
-    Pool<std::int64_t> copy;
+  [[nodiscard]] constexpr auto sizes(std::uint32_t view) const -> Dims {
+    Dims copy;
     copy.append(analysis_->sizes(analysis_->view(view)));
     return copy;
   }
@@ -184,12 +184,12 @@ class OutOfPlaceRewriter {
                     text_of("carrying out this write needs dtype and sizes of '", sweep.graph().name(of), "'"));
   }
   constexpr auto emit(Sweep& sweep, std::string_view target, std::initializer_list<Argument> arguments, DType type,
-                      const Pool<std::int64_t>& shape, std::uint32_t view, bool is_final) -> NodeId {
+                      const Dims& shape, std::uint32_t view, bool is_final) -> NodeId {
     Text name;
     if (is_final) name = values_.modified_name(view);
     return values_.emit(sweep.id(), target, arguments, type, shape.view(), view, name);
   }
-  constexpr auto cast(Sweep& sweep, NodeId value, DType to, const Pool<std::int64_t>& shape, std::uint32_t view,
+  constexpr auto cast(Sweep& sweep, NodeId value, DType to, const Dims& shape, std::uint32_t view,
                       bool is_final) -> NodeId {
     return emit(sweep, "torch.ops.aten._to_copy.default", {value, keyword(sweep, "dtype", to)}, to, shape, view,
                 is_final);
@@ -207,9 +207,9 @@ class OutOfPlaceRewriter {
     const auto value = read(sweep, source);
     if (!value) return value.error();
     NodeId node = *value;
-    Pool<std::int64_t> now = shape->sizes;
-    const Pool<std::int64_t> wanted = sizes(view);
-    Pool<std::int64_t> stripped;
+    Dims now = shape->sizes;
+    const Dims wanted = sizes(view);
+    Dims stripped;
     for (std::uint32_t i = 0; i < now.size(); ++i)
       if (!stripped.empty() || now[i] != 1) stripped.push_back(now[i]);
     const auto& broadcast_from = drops_leading_ones ? stripped : now;
@@ -299,7 +299,7 @@ class OutOfPlaceRewriter {
     const bool casts = *result != dtype(view);
     Text name;  // not by ?:, which g++ 12 evaluates wrongly for class types in constant expressions
     if (!casts) name = values_.modified_name(view);
-    const Pool<std::int64_t> shape = sizes(view);
+    const Dims shape = sizes(view);
     NodeId node = values_.emit(id, graph.text(twin.target), arguments->view(), *result, shape.view(), view, name);
     if (casts) node = cast(sweep, node, dtype(view), shape, view, true);
     return node;
@@ -428,7 +428,7 @@ class OutOfPlaceRewriter {
   /// `view[i, :, mask] = value` as index_put: None where a dimension has no index tensor.
   constexpr auto index_put(Sweep& sweep, const Write& target, const Argument& index, const Argument& value)
       -> Expected<NodeId> {
-    const Pool<Argument> items = index_items(sweep.graph(), index);
+    const auto items = index_items(sweep.graph(), index);
     Pool<Argument> indices;
     const std::uint32_t rank = analysis_->view(target.view).rank;
     // Dimensions of the view that the items account for; an Ellipsis stands for the others.
@@ -460,7 +460,7 @@ class OutOfPlaceRewriter {
     if (!value.is_node()) {
       const NodeId like = values_.like(view, sweep.id());
       if (like == no_node) return needs_metadata(sweep, sweep.id());
-      const Pool<std::int64_t> scalar;
+      const Dims scalar;
       return emit(sweep, "torch.ops.aten.new_full.default", {like, values_.list(scalar.view()), value.with_keyword({})},
                   dtype(view), scalar, view, false);
     }

@@ -265,6 +265,22 @@ struct SliceArgument {
   return result;
 }
 
+/// Whether all numbers of the metadata are known: none is symbolic.
+[[nodiscard]] constexpr auto has_numbers(const Graph& graph, const TensorMeta& meta) -> bool {
+  for (const SymInt size : graph.sizes(meta))
+    if (size.is_symbolic()) return false;
+  for (const SymInt stride : graph.strides(meta))
+    if (stride.is_symbolic()) return false;
+  return !meta.storage_offset.is_symbolic();
+}
+/// Whether a tensor of sizes `from` can be broadcast to exactly `to`. A symbolic size cannot.
+[[nodiscard]] constexpr auto broadcasts_to(Span<const SymInt> from, Span<const std::int64_t> to) -> bool {
+  if (from.size() > to.size()) return false;
+  const auto expanded = to.subspan(to.size() - from.size());
+  for (std::size_t i = 0; i < from.size(); ++i)
+    if (!(from[i] == SymInt(expanded[i])) && !(from[i] == SymInt(1))) return false;
+  return true;
+}
 /// Whether a tensor of sizes `from` can be broadcast to exactly `to`.
 [[nodiscard]] constexpr auto broadcasts_to(Span<const std::int64_t> from, Span<const std::int64_t> to) -> bool {
   if (from.size() > to.size()) return false;

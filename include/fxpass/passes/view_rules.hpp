@@ -35,23 +35,23 @@ class ViewMaker {
   [[nodiscard]] constexpr auto select(std::uint32_t view, std::int64_t dim, std::int64_t index) const
       -> std::optional<std::uint32_t> {
     if (!has_geometry(view)) return std::nullopt;
-    Geometry g = geometry(view);
-    const auto d = wrap_dimension(dim, g.rank());
-    if (!d || g.rank() == 0) return std::nullopt;
-    const std::int64_t i = wrap_index(index, g.sizes[*d]);
-    if (i < 0 || i >= g.sizes[*d]) return std::nullopt;
+    const View& v = analysis_.view(view);
+    const auto sizes = analysis_.sizes(v);
+    const auto strides = analysis_.strides(v);
+    const auto d = wrap_dimension(dim, v.rank);
+    if (!d || v.rank == 0) return std::nullopt;
+    const std::int64_t i = wrap_index(index, sizes[*d]);
+    if (i < 0 || i >= sizes[*d]) return std::nullopt;
     if (is_expansion(view)) {
       const Expansion e = expansion(view, *d);
+      const Dims kept = without(sizes, *d);
       const auto inner = e.is_added ? std::optional(e.parent) : select(e.parent, e.dim, e.is_repeated ? 0 : i);
-      return inner ? expand(*inner, without(g.sizes, *d).view()) : std::nullopt;
+      return inner ? expand(*inner, kept.view()) : std::nullopt;
     }
     Geometry result;
-    result.offset = g.offset + i * g.strides[*d];
-    for (std::uint32_t k = 0; k < g.rank(); ++k) {
-      if (k == *d) continue;
-      result.sizes.push_back(g.sizes[k]);
-      result.strides.push_back(g.strides[k]);
-    }
+    result.offset = v.offset + i * strides[*d];
+    result.sizes = without(sizes, *d);
+    result.strides = without(strides, *d);
     ViewStep step;
     step.kind = ViewStep::Kind::select;
     step.dim = *d;
@@ -299,11 +299,10 @@ class ViewMaker {
     const std::uint32_t d = dim - added;
     return {v.parent, d, false, analysis_.sizes(parent)[d] != analysis_.sizes(v)[dim]};
   }
-  [[nodiscard]] static constexpr auto without(const Dims& sizes, std::uint32_t dim)
-      -> Dims {
+  [[nodiscard]] static constexpr auto without(Span<const std::int64_t> numbers, std::uint32_t dim) -> Dims {
     Dims result;
-    for (std::uint32_t i = 0; i < sizes.size(); ++i)
-      if (i != dim) result.push_back(sizes[i]);
+    result.append(numbers.first(dim));
+    result.append(numbers.subspan(dim + 1));
     return result;
   }
   [[nodiscard]] constexpr auto has_geometry(std::uint32_t view) const -> bool {
@@ -339,12 +338,12 @@ class ViewRules {
     const auto arguments = graph.arguments(id);
     return arguments.empty() || !arguments[0].is_node() ? no_node : arguments[0].node();
   }
-  /// The view that node `id` is, whose viewed operand is `parent`; none if it makes a fresh tensor.
-  [[nodiscard]] constexpr auto derive(NodeId id, std::uint32_t parent) const -> std::optional<std::uint32_t> {
-    const Operator& op = graph_.op(id);
+  /// The view that a call is, whose viewed operand is `parent`; none if it makes a fresh tensor.
+  [[nodiscard]] constexpr auto derive(const Call& call, std::uint32_t parent) const -> std::optional<std::uint32_t> {
+    const Operator& op = call.op();
     if (analysis_.view(parent).step.is_opaque() && op.view != ops::ViewRule::identity)
-      return make_.opaque(parent, id);
-    return derive(Call(graph_, id), op.view, parent);
+      return make_.opaque(parent, call.id());
+    return derive(call, op.view, parent);
   }
 
   /// The view that member `index` of `list` is, a call that returns several views; opaque where that is not known. What

@@ -72,7 +72,11 @@ class SmallPool {
   }
   /// Appends `values`, which lie elsewhere.
   constexpr void append(Span<const T> values) {
-    for (const T& value : values) push_back(value);
+    if (is_in_place() && values.size() <= N - size_) {
+      for (const T& value : values) few_[size_++] = value;
+    } else {
+      for (const T& value : values) push_back(value);
+    }
   }
   /// Makes the pool `count` long; new elements are copies of `value`.
   constexpr void resize(std::uint32_t count, T value = T{}) {

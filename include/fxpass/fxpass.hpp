@@ -56,8 +56,9 @@
 #include <fxpass/lower/lower.hpp>
 #include <fxpass/neuron/target.hpp>
 
-// Out: HLO as text and as a proto, graphs as text and as Python, files.
+// Out: HLO as text and as a proto, graphs as text, Python and JSON, files.
 #include <fxpass/emit/file.hpp>
+#include <fxpass/emit/fx_json.hpp>
 #include <fxpass/emit/fx_python.hpp>
 #include <fxpass/emit/fx_text.hpp>
 #include <fxpass/emit/hlo_proto.hpp>

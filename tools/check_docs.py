@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Holds the pages of docs/ to the programs in examples/, which are compiled and run as tests.
 
-    tools/check_docs.py --excerpts              each C++ and Python block of a page stands in one of the examples
-    tools/check_docs.py --output PAGE PROGRAM   PROGRAM, run here, prints the text blocks of PAGE
+    tools/check_docs.py --excerpts                 each C++ and Python block stands in an example or a header
+    tools/check_docs.py --output PAGE PROGRAM...   each text block of PAGE is printed by a PROGRAM, run here
 
-In a text block, lines that are left out of the output are left out, and three points at the end of a line stand for its
-rest.
+A text block may leave lines of the output out, and three points at the end of a line stand for its rest.
 """
 
 import argparse
@@ -18,9 +17,8 @@ import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-EXAMPLES = ROOT / "examples"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
-SUFFIX = {"cpp": ".cpp", "python": ".py"}
+SOURCES = {"cpp": ("examples/**/*.cpp", "include/**/*.hpp"), "python": ("examples/**/*.py",)}
 
 
 def blocks(page, languages):
@@ -32,7 +30,7 @@ def blocks(page, languages):
 
 
 def stands_in(block, source):
-    """Whether the lines of `block` follow one another in `source`, both without what they are indented by together."""
+    """Whether the lines of `block` follow one another in `source`, whatever they are indented by."""
     wanted = textwrap.dedent(block).splitlines()
     lines = source.splitlines()
     return any(
@@ -43,40 +41,50 @@ def stands_in(block, source):
 
 def check_excerpts():
     sources = {
-        language: [path.read_text(encoding="utf-8") for path in EXAMPLES.rglob("*" + suffix)]
-        for language, suffix in SUFFIX.items()
+        language: [path.read_text(encoding="utf-8") for pattern in patterns for path in ROOT.glob(pattern)]
+        for language, patterns in SOURCES.items()
     }
     return [
-        f"{page.relative_to(ROOT)}:{line}: error: this block stands in no *{SUFFIX[language]} of examples/"
+        f"{page.relative_to(ROOT)}:{line}: error: this block stands in none of {' '.join(SOURCES[language])}"
         for page in sorted(DOCS.glob("*.md"))
-        for language, line, text in blocks(page, SUFFIX)
+        for language, line, text in blocks(page, SOURCES)
         if not any(stands_in(text, source) for source in sources[language])
     ]
 
 
-def check_output(page, program):
-    result = subprocess.run([program], capture_output=True, text=True, check=False)
-    if result.returncode != 0:
-        return [f"{program} failed:\n{result.stderr}"]
+def first_missing(block, output):
+    """The first line of `block` that `output` does not have, in order; None if it has them all."""
+    printed = iter(output.splitlines())
+    for wanted in block.splitlines():
+        start, is_cut = (wanted[:-3], True) if wanted.endswith("...") else (wanted, False)
+        if not any(line.startswith(start) if is_cut else line == start for line in printed):
+            return wanted
+    return None
+
+
+def check_output(page, programs):
+    outputs = []
+    for program in programs:
+        result = subprocess.run([program], capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            return [f"{program} failed:\n{result.stderr}"]
+        outputs.append(result.stdout)
     problems = []
     for _, line, text in blocks(page, ("text",)):
-        printed = iter(result.stdout.splitlines())
-        for wanted in text.splitlines():
-            start, is_cut = (wanted[:-3], True) if wanted.endswith("...") else (wanted, False)
-            if not any(p.startswith(start) if is_cut else p == start for p in printed):
-                problems.append(f"{page}:{line}: error: {program} does not print, in this order: {wanted}")
-                break
+        missing = [first_missing(text, output) for output in outputs]
+        if None not in missing:
+            problems.append(f"{page}:{line}: error: no program prints this; not printed: {missing[-1]}")
     return problems
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--excerpts", action="store_true")
-    parser.add_argument("--output", nargs=2, metavar=("PAGE", "PROGRAM"), default=None)
+    parser.add_argument("--output", nargs="+", metavar="PAGE_OR_PROGRAM", default=[])
     arguments = parser.parse_args()
     problems = check_excerpts() if arguments.excerpts else []
     if arguments.output:
-        problems += check_output(pathlib.Path(arguments.output[0]), arguments.output[1])
+        problems += check_output(pathlib.Path(arguments.output[0]), arguments.output[1:])
     for problem in problems:
         print(problem, file=sys.stderr)
     return 1 if problems else 0

@@ -24,7 +24,7 @@ struct FormName {
 constexpr FormName form_names[] = {
     {"hlo-text", ".hlo", Form::hlo_text},  {"hlo-proto", ".pb", Form::hlo_proto},
     {"stablehlo", ".mlir", std::nullopt},  {"fx-text", ".fx", Form::fx_text},
-    {"fx-python", ".py", Form::fx_python}, {"fx-json", ".json", std::nullopt},
+    {"fx-python", ".py", Form::fx_python}, {"fx-json", ".json", Form::fx_json},
 };
 
 #define FXPASSC_TEXT_OF(x) #x
@@ -32,8 +32,8 @@ constexpr FormName form_names[] = {
 constexpr const char* version = "fxpassc " FXPASSC_TEXT(FXPASS_VERSION_MAJOR) "." FXPASSC_TEXT(
     FXPASS_VERSION_MINOR) "." FXPASSC_TEXT(FXPASS_VERSION_PATCH);
 
-constexpr const char* form_help = "Form of the result: hlo-text, hlo-proto, fx-text or fx-python; by default "
-                                  "what OUT ends with: .hlo .pb .fx .py";
+constexpr const char* form_help = "Form of the result: hlo-text, hlo-proto, fx-text, fx-python or fx-json; by "
+                                  "default what OUT ends with: .hlo .pb .fx .py .json";
 
 auto complain(const std::string& what) -> int {
   std::fprintf(stderr, "fxpassc: error: %s\nRun 'fxpassc --help' for the options.\n", what.c_str());
@@ -79,7 +79,7 @@ auto choose_form(const std::string& named, CompileOptions& options) -> int {
   }
   if (named.empty() && options.output == "-") return complain("the standard output has no form by itself: use --emit");
   if (named.empty()) return complain("the ending of " + options.output + " names no form: use --emit");
-  return complain("--emit: " + named + " is no form: hlo-text, hlo-proto, fx-text and fx-python are");
+  return complain("--emit: " + named + " is no form: hlo-text, hlo-proto, fx-text, fx-python and fx-json are");
 }
 
 /// What CLI11 leaves to do for `compile`.
@@ -88,13 +88,11 @@ struct RawCompileOptions {
   std::optional<std::string> target_device;
   std::vector<std::string> process_groups;
   std::vector<std::string> bind;
-  std::string example_inputs;
   bool no_fx_passes = false;
 };
 
 auto finish(const RawCompileOptions& raw, CompileOptions& options) -> int {
   if (!raw.bind.empty()) return not_supported_yet("--bind");
-  if (!raw.example_inputs.empty()) return not_supported_yet("--example-inputs");
   if (const int status = choose_form(raw.form, options); status != done) return status;
   if (options.signature == options.output)
     return complain("OUT and the signature are one file: " + options.output);
@@ -114,7 +112,8 @@ auto finish(const RawCompileOptions& raw, CompileOptions& options) -> int {
 void add_compile_options(CLI::App& app, RawCompileOptions& raw, CompileOptions& options) {
   app.add_option(
          "INPUT", options.input,
-         "The program: a .pt2 archive of torch.export.save, the JSON of an ExportedProgram, or FX JSON")
+         "The program: a .pt2 archive of torch.export.save, the JSON of an ExportedProgram, FX JSON, or a graph as "
+         "PyTorch prints it, as code or as text")
       ->required();
   app.add_option("-o,--output", options.output, "Where the result goes, written whole or not at all; - is the standard output")
       ->required();
@@ -138,7 +137,8 @@ void add_compile_options(CLI::App& app, RawCompileOptions& raw, CompileOptions& 
   app.add_flag("--verify-each", options.verify_each,
                "Verify the graph and what is known of it after each pass");
   app.add_option("--bind", raw.bind, "Not supported yet")->allow_extra_args(false);
-  app.add_option("--example-inputs", raw.example_inputs, "Not supported yet");
+  app.add_option("--example-inputs", options.example_inputs,
+                 "What the inputs of a printed graph are: blocks 'Input 0:', or a function load_args");
 }
 
 }  // namespace

@@ -4,11 +4,11 @@
 #include "watcher.hpp"
 
 #include <fxpass/emit/file.hpp>
+#include <fxpass/emit/fx_json.hpp>
 #include <fxpass/emit/fx_python.hpp>
 #include <fxpass/emit/fx_text.hpp>
 #include <fxpass/emit/hlo_proto.hpp>
 #include <fxpass/emit/hlo_text.hpp>
-#include <fxpass/graph/verify.hpp>
 #include <fxpass/lower/compile.hpp>
 #include <fxpass/passes/default_pipeline.hpp>
 #include <fxpass/read/nki_kernels.hpp>
@@ -33,23 +33,10 @@ struct Result {
 
 // Reading ---------------------------------------------------------------------------------------------------
 
-/// Whether the file is one of the texts that people print graphs as: FX text, or Python code, perhaps within
-/// a log.
-auto is_printed_graph(const std::string& path) -> bool {
-  constexpr std::size_t enough = std::size_t{1} << 20U;
-  const auto start = read_file(path, enough);
-  return start && (start->starts_with("graph(") || start->find("def forward(") != std::string::npos) &&
-         start->find("fxpass.fx") == std::string::npos && !start->starts_with("PK") &&
-         !start->starts_with("{");
-}
-
-/// The program, of which `verify` approves.
 auto read(const CompileOptions& options) -> Expected<Module<>> {
-  return read_program(options.input).and_then([&](Module<> module) -> Expected<Module<>> {
-    Status status = verify(module.graph());
-    if (status) return module;
-    for (Diagnostic& d : status.error()) d.input.file = std::string_view(options.input);
-    return std::move(status).error();
+  if (options.example_inputs.empty()) return read_program(options.input);
+  return read_example_inputs(options.example_inputs).and_then([&](const ExampleInputs& examples) {
+    return read_program(options.input, &examples);
   });
 }
 
@@ -96,7 +83,14 @@ auto emit_fx(const Graph& graph, const CompileOptions& options) -> Expected<Resu
     if (!signature) return std::move(signature).error();
     result.signature = *std::move(signature);
   }
-  Expected<Text> program = options.form == Form::fx_text ? emit<FxText>(graph) : emit<FxPython>(graph);
+  const auto emit_form = [&]() -> Expected<Text> {
+    switch (options.form) {
+      case Form::fx_json: return emit<FxJson>(graph);
+      case Form::fx_python: return emit<FxPython>(graph);
+      default: return emit<FxText>(graph);
+    }
+  };
+  Expected<Text> program = emit_form();
   if (!program) return std::move(program).error();
   result.program = *std::move(program);
   return result;
@@ -167,7 +161,6 @@ auto write(const Result& result, const CompileOptions& options) -> Status {
 }  // namespace
 
 auto compile(const CompileOptions& options) -> int {
-  if (is_printed_graph(options.input)) return not_supported_yet("reading printed graphs");
   const Expected<Result> result = compile_program(options);
   if (!result) return report(stderr, result.error());
   if (options.time_passes) print_aliases(result->signature);

@@ -13,7 +13,7 @@
 namespace fxpassc {
 
 /// The forms that a program can be written in.
-enum class Form : std::uint8_t { hlo_text, hlo_proto, fx_text, fx_python };
+enum class Form : std::uint8_t { hlo_text, hlo_proto, fx_text, fx_python, fx_json };
 
 [[nodiscard]] constexpr auto is_hlo(Form form) -> bool {
   return form == Form::hlo_text || form == Form::hlo_proto;
@@ -30,6 +30,7 @@ struct CompileOptions {
   std::string input;
   std::string output;
   std::string signature;
+  std::string example_inputs;
   Form form = Form::hlo_text;
 
   std::optional<std::string> target_device;

@@ -26,6 +26,7 @@
 
 // What the compiler says of passes in a wrong order. Before the rest, so that errors show a short chain of includes.
 #include <fxpass/pass/verdict.hpp>
+#include <fxpass/pass/auto_order.hpp>
 
 // Passes over graphs: what is known of a module, what a pass needs and establishes, and pipelines of them.
 #include <fxpass/pass/contract.hpp>
@@ -55,8 +56,9 @@
 #include <fxpass/lower/lower.hpp>
 #include <fxpass/neuron/target.hpp>
 
-// Out: HLO as text and as a proto, graphs as text and as Python, files.
+// Out: HLO as text and as a proto, graphs as text, Python and JSON, files.
 #include <fxpass/emit/file.hpp>
+#include <fxpass/emit/fx_json.hpp>
 #include <fxpass/emit/fx_python.hpp>
 #include <fxpass/emit/fx_text.hpp>
 #include <fxpass/emit/hlo_proto.hpp>

@@ -40,7 +40,8 @@ struct NoNeg {
   static constexpr std::string_view name = "no_neg";
   static constexpr auto check(const Graph& graph) -> Status {
     for (std::uint32_t i = 0; i < graph.node_count(); ++i)
-      if (graph.target(NodeId{i}) == neg) return error_at(graph, NodeId{i}, DiagnosticCode::unsupported, "is a neg");
+      if (graph.target(NodeId{i}) == neg)
+        return error_at(graph, NodeId{i}, DiagnosticCode::unsupported, "is a neg");
     return {};
   }
 };
@@ -86,8 +87,9 @@ struct TurnForward : Turn {
   }
   static constexpr auto wants(const Operator&) -> bool { return true; }
   constexpr auto visit(State& state, Sweep& sweep) const -> Status {
-    if (sweep.graph().target(sweep.id()) == neg) sweep.editor().retarget(sweep.id(), "torch.ops.aten.sin.default");
-    if (sweep.graph().target(sweep.id()) == relu) state.place->node = sweep.id();
+    const std::string_view target = sweep.graph().target(sweep.id());
+    if (target == relu) state.place->node = sweep.id();
+    if (target == neg) sweep.editor().retarget(sweep.id(), "torch.ops.aten.sin.default");
     return {};
   }
   constexpr auto finish(State&, Graph&, Context&) const -> Status { return {}; }
@@ -122,11 +124,12 @@ struct FindRelu {
   }
 };
 
-// The contract --------------------------------------------------------------------------------------------------------
+// The contract ----------------------------------------------------------------------------------------------
 template <class P>
 constexpr bool promises_what_a_graph_shows =
     FXPass<OptionalPass<P>> && OptionalPass<P>::name == P::name &&
-    std::same_as<establishes_of<OptionalPass<P>>, facts<NoNeg>> && std::same_as<needs_of<OptionalPass<P>>, needs_of<P>> &&
+    std::same_as<establishes_of<OptionalPass<P>>, facts<NoNeg>> &&
+    std::same_as<needs_of<OptionalPass<P>>, needs_of<P>> &&
     ForwardPass<OptionalPass<P>> == ForwardPass<P>;
 static_assert(promises_what_a_graph_shows<TurnAlone> && promises_what_a_graph_shows<TurnForward> &&
               promises_what_a_graph_shows<TurnAnew>);
@@ -134,7 +137,8 @@ static_assert(promises_what_a_graph_shows<TurnAlone> && promises_what_a_graph_sh
 static_assert(contract_of<TurnAlone>.listed.size() == 1 && contract_of<OptionalPass<TurnAlone>>.listed.empty());
 static_assert(contract_of<OptionalPass<TurnAnew>>.keeping == Keeping::undeclared);
 static_assert(std::same_as<establishes_when_on_of<OptionalPass<TurnAlone>>, facts<ReluFound>>);
-static_assert(FXPass<NamedPass<"other", OptionalPass<TurnForward>>> && FXPass<OptionalPass<NamedPass<"other", TurnAlone>>>);
+static_assert(FXPass<NamedPass<"other", OptionalPass<TurnForward>>> &&
+              FXPass<OptionalPass<NamedPass<"other", TurnAlone>>>);
 static_assert(ForwardPass<NamedPass<"other", OptionalPass<TurnForward>>>);
 
 static_assert(text_of(contract_of<OptionalPass<TurnAlone>>) ==
@@ -145,7 +149,7 @@ static_assert(text_of(contract_of<OptionalPass<TurnAlone>>) ==
               "  if on       relu_found\n"
               "  keeps       everything\n");
 
-// On and off ----------------------------------------------------------------------------------------------------------
+// On and off ------------------------------------------------------------------------------------------------
 template <class P>
 constexpr auto switched_on_it_is_the_pass() -> bool {
   const auto passes = pipeline(optional_pass(P{}, true));
@@ -167,7 +171,8 @@ constexpr auto switched_off_it_checks() -> bool {
   if (refused || refused.error().size() != 1) return false;
   const Diagnostic& d = refused.error().front();
   return d.code == DiagnosticCode::fact_violated && d.node == "neg" &&
-         d.message == text_of("in pass '", P::name, "': the pass is switched off, and the graph is not 'no_neg': is a neg");
+         d.message == text_of("in pass '", P::name,
+                              "': the pass is switched off, and the graph is not 'no_neg': is a neg");
 }
 FXPASS_TEST_TWICE(switched_off_it_checks<TurnAlone>)
 FXPASS_TEST_TWICE(switched_off_it_checks<TurnForward>)
@@ -199,7 +204,7 @@ static_assert(std::same_as<order_verdict<OptionalPass<TurnAlone>, OptionalPass<T
                                             to_mend<take_out_of_optional_pass<TurnForward>>>>);
 static_assert(order_verdict<FindRelu, OptionalPass<TurnAlone>, NeedsRelu>::ok);
 
-// Who looks on --------------------------------------------------------------------------------------------------------
+// Who looks on ----------------------------------------------------------------------------------------------
 struct Diary {
   Text text;
   constexpr void before(std::string_view pass, const Graph&) { append_all(text, '<', pass); }
@@ -229,7 +234,7 @@ TEST_CASE("the timer says that a pass was skipped") {
   CHECK(log == "FX Pass 'turn_alone' skipped\n");
 }
 
-// A pipeline with a name ----------------------------------------------------------------------------------------------
+// A pipeline with a name ------------------------------------------------------------------------------------
 constexpr auto a_named_pipeline_has_one_switch() -> bool {
   for (const bool on : {false, true}) {
     const auto both = optional_pass(named<"turn_and_look">(pipeline(TurnForward{}, NeedsRelu{})), on);
@@ -245,7 +250,7 @@ constexpr auto a_named_pipeline_has_one_switch() -> bool {
 }
 FXPASS_TEST_TWICE(a_named_pipeline_has_one_switch)
 
-// The default pipeline ------------------------------------------------------------------------------------------------
+// The default pipeline --------------------------------------------------------------------------------------
 constexpr auto on_cuda() -> Graph {
   GraphBuilder b;
   const ValueSpec value = b.tensor(DType::f32, {2}, "cuda:0");
@@ -256,7 +261,8 @@ constexpr auto on_cuda() -> Graph {
   return std::move(b).finish();
 }
 constexpr auto default_passes(bool rewrites_devices) {
-  return get_default_pass_manager().replace<DeviceRewriterPass>(optional_pass(DeviceRewriterPass{}, rewrites_devices));
+  return get_default_pass_manager().replace<DeviceRewriterPass>(
+      optional_pass(DeviceRewriterPass{}, rewrites_devices));
 }
 constexpr auto the_device_pass_of_the_default_pipeline_is_switched() -> bool {
   for (const bool on : {false, true}) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fxpass/graph/verify.hpp>
 #include <fxpass/pass/pipeline.hpp>
+#include <fxpass/pass/optional_pass.hpp>
 #include <fxpass/pass/repeat.hpp>
+#include <fxpass/pass/verify_each.hpp>
+#include <fxpass/passes/default_pipeline.hpp>
 
 #include "twice.hpp"
 
@@ -25,11 +28,14 @@ constexpr auto relus(int depth) -> Graph {
   b.output({x});
   return std::move(b).finish();
 }
-constexpr auto target_of(std::string_view name) -> Text { return text_of("torch.ops.aten.", name, ".default"); }
+constexpr auto target_of(std::string_view name) -> Text {
+  return text_of("torch.ops.aten.", name, ".default");
+}
 /// How many calls of `name` there are.
 constexpr auto count_of(const Graph& graph, std::string_view name) -> int {
   int count = 0;
-  for (std::uint32_t i = 0; i < graph.node_count(); ++i) count += graph.target(NodeId{i}) == target_of(name) ? 1 : 0;
+  for (std::uint32_t i = 0; i < graph.node_count(); ++i)
+    if (graph.target(NodeId{i}) == target_of(name)) ++count;
   return count;
 }
 constexpr auto statistic(const Context& context, std::string_view key) -> std::int64_t {
@@ -99,7 +105,7 @@ struct Grow {
   }
 };
 
-// Until nothing changes -----------------------------------------------------------------------------------------------
+// Until nothing changes -------------------------------------------------------------------------------------
 constexpr auto a_pass_runs_until_it_changes_nothing() -> bool {
   constexpr auto folds = repeat<10>(FoldRelu{});
   static_assert(std::same_as<decltype(folds), const Repeat<10, FoldRelu>> && folds.name == "repeat(fold_relu)");
@@ -121,7 +127,9 @@ FXPASS_TEST_TWICE(a_pass_runs_until_it_changes_nothing)
 constexpr auto nothing_to_do_is_one_round() -> bool {
   struct Watch {
     bool* claims_unchanged;
-    constexpr void after(const PassReport& report, const Graph&) const { *claims_unchanged = report.claims_unchanged; }
+    constexpr void after(const PassReport& report, const Graph&) const {
+      *claims_unchanged = report.claims_unchanged;
+    }
   };
   bool claims_unchanged = false;
   Context context;
@@ -131,13 +139,14 @@ constexpr auto nothing_to_do_is_one_round() -> bool {
 }
 FXPASS_TEST_TWICE(nothing_to_do_is_one_round)
 
-// The limit -----------------------------------------------------------------------------------------------------------
+// The limit -------------------------------------------------------------------------------------------------
 constexpr auto the_limit_is_an_error() -> bool {
   const auto done = pipeline(repeat<3>(FoldRelu{}))(Module<>(relus(4)));
   if (done || done.error().size() != 1) return false;
   const Diagnostic& d = done.error().front();
   return d.code == DiagnosticCode::no_convergence && d.node == "output" &&
-         d.message == "in pass 'repeat(fold_relu)': round 3 is the last one allowed, and this node still changes" &&
+         d.message ==
+             "in pass 'repeat(fold_relu)': round 3 is the last one allowed, and this node still changes" &&
          pipeline(repeat<4>(FoldRelu{}))(Module<>(relus(4))).has_value();
 }
 FXPASS_TEST_TWICE(the_limit_is_an_error)
@@ -150,7 +159,7 @@ constexpr auto growth_meets_the_limit() -> bool {
 }
 FXPASS_TEST_TWICE(growth_meets_the_limit)
 
-// Cycles --------------------------------------------------------------------------------------------------------------
+// Cycles ----------------------------------------------------------------------------------------------------
 template <class P>
 constexpr auto error_of(const Graph& graph) -> Text {
   const auto done = pipeline(repeat<1000>(P{}))(Module<>(graph));
@@ -170,6 +179,48 @@ constexpr auto a_cycle_is_found_and_named() -> bool {
 }
 FXPASS_TEST_TWICE(a_cycle_is_found_and_named)
 
+/// Any function of four states: the state is which of four operators the graph calls.
+constexpr std::array<std::string_view, 4> states{"relu", "sin", "cos", "neg"};
+struct Step {
+  static constexpr std::string_view name = "step";
+  using keeps = everything;
+  std::array<std::size_t, 4> next;
+  constexpr auto run(Graph& graph, Context&) const -> Status {
+    std::size_t now = 0;
+    while (graph.target(NodeId{1}) != target_of(states[now])) ++now;
+    Editor edit(graph);
+    edit.retarget(NodeId{1}, target_of(states[next[now]]));
+    edit.commit();
+    return {};
+  }
+};
+/// Against a simulation that remembers every state.
+constexpr auto a_function_ends_as_it_has_to(const std::array<std::size_t, 4>& next) -> bool {
+  std::array<int, 4> seen{-1, -1, -1, -1};  // before which round
+  std::size_t now = 0;
+  int round = 0;
+  for (; seen[now] == -1; ++round) {
+    seen[now] = round;
+    now = next[now];
+  }
+  const int period = round - seen[now];
+  Graph graph = relus(1);
+  Context context;
+  detail::ArtifactSlots<> none;
+  Artifacts<Repeat<100, Step>> artifacts(none);
+  const Status done = repeat<100>(Step{next}).run(graph, artifacts, context);
+  if (period == 1)
+    return done && graph.target(NodeId{1}) == target_of(states[now]) && statistic(context, "rounds") == round;
+  const Text found = text_of("no number of rounds is enough (period ", period, ')');
+  return !done && done.error().front().message.view().find(found) != std::string_view::npos;
+}
+static_assert(a_function_ends_as_it_has_to({1, 2, 3, 3}) && a_function_ends_as_it_has_to({1, 2, 3, 0}) &&
+              a_function_ends_as_it_has_to({1, 2, 3, 2}));
+TEST_CASE("every function of four states settles, or its period is told") {
+  for (std::size_t function = 0; function < 256; ++function)
+    CHECK(a_function_ends_as_it_has_to({function % 4, function / 4 % 4, function / 16 % 4, function / 64}));
+}
+
 /// What counts is the round, not the pass.
 constexpr auto what_undoes_itself_within_a_round_is_settled() -> bool {
   using There = Turn<Relu, Sin>;
@@ -180,7 +231,7 @@ constexpr auto what_undoes_itself_within_a_round_is_settled() -> bool {
 }
 FXPASS_TEST_TWICE(what_undoes_itself_within_a_round_is_settled)
 
-// Facts and artifacts -------------------------------------------------------------------------------------------------
+// Facts and artifacts ---------------------------------------------------------------------------------------
 /// Which node is the first relu.
 struct ReluFound {
   static constexpr std::string_view name = "relu_found";
@@ -208,7 +259,8 @@ struct SinBeforeRelu {
   using keeps = everything;
   constexpr auto run(Graph& graph, Artifacts<SinBeforeRelu>& artifacts, Context& context) const -> Status {
     const NodeId relu = artifacts.get<ReluFound>().node;
-    if (graph.target(relu) != target_of("relu")) return error_at(graph, relu, DiagnosticCode::unsupported, "is no relu");
+    if (graph.target(relu) != target_of("relu"))
+      return error_at(graph, relu, DiagnosticCode::unsupported, "is no relu");
     if (count_of(graph, "sin") == 3) return {};
     Editor edit(graph);
     edit.insert_before(NodeId{1}, target_of("sin"), {NodeId{0}}, {});
@@ -249,14 +301,36 @@ struct CountDown {
 constexpr auto artifacts_have_to_settle_too() -> bool {
   const auto done = pipeline(FindRelu{}, repeat<2>(CountDown{}))(Module<>(relus(1)));
   const auto failed = pipeline(FindRelu{}, repeat<1>(CountDown{}))(Module<>(relus(1)));
-  return done && done->artifact<ReluFound>().node == NodeId{0} && !failed && failed.error().front().node.empty();
+  return done && done->artifact<ReluFound>().node == NodeId{0} && !failed &&
+         failed.error().front().message ==
+             "in pass 'repeat(count_down)': round 1 is the last one allowed, and an analysis still changes";
 }
 FXPASS_TEST_TWICE(artifacts_have_to_settle_too)
 
-// A repeat is a pass --------------------------------------------------------------------------------------------------
+/// The default passes that look at nodes alone have no more to do the second time, and share the traversal in
+/// a round.
+constexpr auto the_node_local_passes_are_idempotent() -> bool {
+  GraphBuilder b;
+  const ValueSpec value = b.tensor(DType::f32, {2}, "cuda:0");
+  const NodeId ones =
+      b.call_function("torch.ops.aten.ones.default", {b.list({2}), b.keyword("device", b.device("cuda:0"))}, value);
+  b.output({b.call_function("torch.ops.aten.relu.default", {ones}, value)});
+  const Module<> module(std::move(b).finish());
+  constexpr auto passes =
+      pipeline(DeviceRewriterPass{}, NkiKernelWriteBackendConfigPass{}, CollectiveReplicaGroupsPass{});
+  Context context;
+  const auto once = passes(module);
+  const auto repeated = pipeline(repeat<2>(passes)).run_passes(module, context);
+  static_assert(std::same_as<decltype(once), decltype(repeated)>);
+  return once && repeated && *once == *repeated && once->graph() != module.graph();
+}
+FXPASS_TEST_TWICE(the_node_local_passes_are_idempotent)
+
+// A repeat is a pass ----------------------------------------------------------------------------------------
 using Fold = Repeat<5, FoldRelu>;
 static_assert(FXPass<Fold> && FXPass<NamedPass<"again", Fold>>);
-static_assert(std::same_as<decltype(pipeline(repeat<5>(FoldRelu{})).insert_before<Fold>(Grow{})), Pipeline<Grow, Fold>>);
+static_assert(std::same_as<decltype(pipeline(repeat<5>(FoldRelu{})).insert_before<Fold>(Grow{})),
+                           Pipeline<Grow, Fold>>);
 static_assert(std::same_as<decltype(repeat<5>(pipeline(Grow{}, FoldRelu{}))), Repeat<5, Grow, FoldRelu>>);
 static_assert(contract_of<Fold>.keeping == Keeping::everything_but && contract_of<Fold>.listed.empty());
 
@@ -274,6 +348,19 @@ constexpr auto repeats_nest() -> bool {
 }
 FXPASS_TEST_TWICE(repeats_nest)
 
+/// A name, a switch and a repetition around each other.
+constexpr auto wrappers_nest() -> bool {
+  for (const bool on : {false, true}) {
+    const auto folding = named<"folding">(optional_pass(named<"fold">(repeat<10>(FoldRelu{})), on));
+    Context context;
+    const auto done = pipeline(FindRelu{}, folding, repeat<2>(optional_pass(SinBeforeRelu{}, false)))
+                          .run_passes(Module<>(relus(3)), context, VerifyEach());
+    if (!done || done->graph() != relus(on ? 1 : 3) || done->artifact<ReluFound>().node != NodeId{1}) return false;
+  }
+  return true;
+}
+FXPASS_TEST_TWICE(wrappers_nest)
+
 struct Fail {
   static constexpr std::string_view name = "fail";
   constexpr auto run(Graph& graph, Context&) const -> Status {
@@ -286,7 +373,7 @@ constexpr auto errors_name_the_pass_inside() -> bool {
 }
 FXPASS_TEST_TWICE(errors_name_the_pass_inside)
 
-// What cannot be repeated ---------------------------------------------------------------------------------------------
+// What cannot be repeated -----------------------------------------------------------------------------------
 struct Settled {
   static constexpr std::string_view name = "settled";
 };
@@ -322,17 +409,19 @@ struct Settle : Idle {
 };
 template <int Limit, class... P>
 using verdict_on = decltype(detail::judge_repeat<Limit, P...>());
-static_assert(std::same_as<verdict_on<0, FoldRelu>, not_repeatable<pass<Repeat<0, FoldRelu>>, has_no_round,
-                                                                   to_mend<allow_at_least_one_round>>>);
+static_assert(std::same_as<verdict_on<0, FoldRelu>,
+                           not_repeatable<pass<Repeat<0, FoldRelu>>, has_no_round,
+                                          to_mend<allow_at_least_one_round>>>);
 static_assert(std::same_as<verdict_on<3, UseUp>, not_repeatable<pass<UseUp>, needs<Settled>, was_lost_by<UseUp>,
                                                                 to_mend<establish<Settled>, before<UseUp>>>>);
-static_assert(std::same_as<verdict_on<3, Reader, Silent>, not_repeatable<pass<Reader>, needs<Settled>, was_lost_by<Silent>,
-                                                                         to_mend<declare_keeps<Settled>, in<Silent>>>>);
-static_assert(std::same_as<verdict_on<3, Once, Settle>, not_repeatable<pass<Once>, forbids<Settled>,
-                                                                       was_established_by<Settle>,
-                                                                       to_mend<leave_out<Settle>>>>);
+static_assert(std::same_as<verdict_on<3, Reader, Silent>,
+                           not_repeatable<pass<Reader>, needs<Settled>, was_lost_by<Silent>,
+                                          to_mend<declare_keeps<Settled>, in<Silent>>>>);
+static_assert(std::same_as<verdict_on<3, Once, Settle>,
+                           not_repeatable<pass<Once>, forbids<Settled>, was_established_by<Settle>,
+                                          to_mend<leave_out<Settle>>>>);
 static_assert(verdict_on<3, Settle, UseUp>::ok && verdict_on<3, Reader>::ok && verdict_on<3, Settle>::ok);
-static_assert(std::same_as<verdict_on<3, int>, not_a_pass<int, has_no_static_name>>);
+static_assert(!verdict_on<3, int>::ok && std::same_as<verdict_on<3, int>, order_verdict<int>>);
 static_assert(std::same_as<verdict_on<3, Rejected>, told_before>);
 
 }  // namespace

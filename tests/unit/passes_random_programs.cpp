@@ -79,7 +79,7 @@ class RandomProgram {
     t.dtype = like.dtype;
     return t;
   }
-  auto list(const Pool<std::int64_t>& numbers) -> Argument {
+  auto list(const Dims& numbers) -> Argument {
     std::vector<Argument> items(numbers.begin(), numbers.end());
     return builder_.list(items);
   }
@@ -105,7 +105,7 @@ class RandomProgram {
         return keep(builder_.call_function("torch.ops.aten.slice.Tensor", {v.node, dim, start, end, step}, meta(t)), t);
       }
       case 2: {
-        Pool<std::int64_t> flat;
+        Dims flat;
         flat.push_back(t.geometry.element_count());
         const auto strides = view_strides(t.geometry, flat.view());
         t = strides ? t : fresh(t);
@@ -121,7 +121,7 @@ class RandomProgram {
       }
       case 4: {
         if (rank < 2) return;
-        Pool<std::int64_t> order;
+        Dims order;
         for (std::uint32_t i = 0; i < rank; ++i) order.push_back((i + 1) % rank);
         t = Interpreter::permute(t, order.view());
         return keep(builder_.call_function("torch.ops.aten.permute.default", {v.node, list(order)}, meta(t)), t);
@@ -138,7 +138,7 @@ class RandomProgram {
         return keep(builder_.call_function("operator.getitem", {v.node, index}, meta(t)), t);
       }
       case 7: {
-        Pool<std::int64_t> sizes;
+        Dims sizes;
         sizes.push_back(2);
         for (const std::int64_t size : t.geometry.sizes) sizes.push_back(size);
         t = Interpreter::expanded(t, sizes.view());

@@ -138,8 +138,8 @@ class Interpreter {
       } else if (item.is(ArgumentKind::ellipsis)) {
         dim += rank - taken;
       } else if (item.is_none()) {
-        Pool<std::int64_t> sizes;
-        Pool<std::int64_t> strides;
+        Dims sizes;
+        Dims strides;
         for (std::uint32_t i = 0; i <= t.geometry.rank(); ++i) {
           if (i == static_cast<std::uint32_t>(dim)) {
             sizes.push_back(1);
@@ -189,7 +189,7 @@ class Interpreter {
     for_each_place(t.geometry,
                    [&](std::size_t place) { storages_[t.storage][place] = rounded(t.dtype, values[next++]); });
   }
-  auto fresh(const Pool<std::int64_t>& sizes, const std::vector<double>& values, DType dtype) -> EagerTensor {
+  auto fresh(const Dims& sizes, const std::vector<double>& values, DType dtype) -> EagerTensor {
     EagerTensor t;
     t.storage = storages_.size();
     t.geometry.sizes = sizes;

@@ -97,22 +97,27 @@ class Editor {
   /// earlier. It takes over the stack trace of `position`. The name is made unique.
   constexpr auto insert_before(NodeId position, std::string_view target, Span<const Argument> arguments,
                                ValueSpec value, std::string_view name = {}) -> NodeId {
+    return insert_before(position, text(target), arguments, value, text(name));
+  }
+  /// The same with texts of the graph, as `text` gives them: for those who insert many alike.
+  constexpr auto insert_before(NodeId position, TextId target, Span<const Argument> arguments, ValueSpec value,
+                               TextId name) -> NodeId {
     Node node;
     node.kind = NodeKind::call_function;
     node.value_kind = value.kind;
     node.values = value.values;
-    node.target = texts_.intern(*graph_, target);
-    // Copied first: `arguments` may lie in the pool that cloning makes grow.
-    Pool<Argument> own;
-    own.append(arguments);
-    for (Argument& a : own) a = graph_->clone(a);
-    node.arguments = graph_->add_arguments(own.view());
+    node.target = target;
+    node.arguments = graph_->add_arguments(arguments);
+    for (std::uint32_t i = node.arguments.begin; i < node.arguments.end(); ++i)
+      if (const Argument a = graph_->arguments_in({i, 1})[0]; a.is_group()) {
+        const Argument own = graph_->clone(a);
+        graph_->mutable_arguments_in({i, 1})[0] = own;
+      }
     node.stack_trace = graph_->node(position).stack_trace;
     node.op = operators_.intern(*graph_, node.kind, node.target, graph_->arguments_in(node.arguments));
-    Text own_name;
-    if (name.empty()) own_name = default_name(graph_->text(node.target));
-    const TextId wanted = texts_.intern(*graph_, name.empty() ? own_name.view() : name);
-    node.name = unique_name(graph_->text(wanted));
+    const TextId wanted = name == TextId{} ? default_name_of(target) : name;
+    learn_names();
+    node.name = names_.unique(*graph_, texts_, wanted);
     const NodeId id = graph_->add_node(node);
     insertions_.push_back({author_, wanted});
     // The new node comes between `position` and what stood directly before it.
@@ -154,10 +159,7 @@ class Editor {
   constexpr auto text(std::string_view text) -> TextId { return texts_.intern(*graph_, text); }
   /// A name that no node has, `name` itself if it is free. The first call costs O(nodes).
   constexpr auto unique_name(std::string_view name) -> Name {
-    if (!knows_names_) {
-      names_ = NameTable(*graph_);
-      knows_names_ = true;
-    }
+    learn_names();
     return names_.unique(*graph_, texts_, name);
   }
 
@@ -181,6 +183,10 @@ class Editor {
     ordered.reserve(count);
     Pool<NodeId> chain;
     for (std::uint32_t i = 0; i < old_count_; ++i) {
+      if (before_[i] == no_node) {
+        place(NodeId{i}, map, ordered);
+        continue;
+      }
       for (NodeId id{i}; id != no_node; id = before_[id.index]) chain.push_back(id);
       for (std::uint32_t k = chain.size(); k-- > 0;) place(chain[k], map, ordered);
       chain.clear();
@@ -196,7 +202,22 @@ class Editor {
     std::uint16_t author = 0;
     TextId wanted_name;
   };
+  struct DefaultName {
+    TextId target;
+    TextId name;
+  };
 
+  constexpr void learn_names() {
+    if (knows_names_) return;
+    names_ = NameTable(*graph_);
+    knows_names_ = true;
+  }
+  constexpr auto default_name_of(TextId target) -> TextId {
+    for (const DefaultName& known : default_names_)
+      if (known.target == target) return known.name;
+    default_names_.push_back({target, text(default_name(graph_->text(target)))});
+    return default_names_.back().name;
+  }
   constexpr void place(NodeId id, Pool<NodeId>& map, Pool<Node>& ordered) const {
     if (is_erased(id)) return;
     map[id.index] = NodeId{ordered.push_back(graph_->node(id))};
@@ -228,7 +249,7 @@ class Editor {
     for (std::uint32_t k = 0; k < insertions_.size(); ++k)
       if (insertions_[k].author == author)
         graph_->mutable_node({old_count_ + k}).name =
-            names_.unique(*graph_, texts_, graph_->text(insertions_[k].wanted_name));
+            names_.unique(*graph_, texts_, insertions_[k].wanted_name);
   }
   constexpr void remap(const Pool<NodeId>& map) {
     for (std::uint32_t i = 0; i < graph_->node_count(); ++i)
@@ -251,6 +272,7 @@ class Editor {
   NameTable names_;
   OperatorInterner operators_;
   std::uint32_t old_count_;
+  Pool<DefaultName> default_names_;  ///< of the targets inserted without a name; few
   Pool<NodeId> before_;         ///< of each node, the inserted node directly before it
   Pool<Insertion> insertions_;  ///< the k-th made node old_count_ + k
   Replacements replacements_;

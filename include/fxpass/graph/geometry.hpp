@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fxpass/graph/graph.hpp>
+#include <fxpass/support/small_pool.hpp>
 #include <fxpass/support/span.hpp>
 
 #include <cstdint>
@@ -15,10 +16,13 @@
 
 namespace fxpass {
 
+/// Numbers of one tensor, one for each dimension. No tensor has many.
+using Dims = SmallPool<std::int64_t, 8>;
+
 /// The numbers of one strided tensor; sizes, strides and offset in elements.
 struct Geometry {
-  Pool<std::int64_t> sizes;    ///< of each dimension
-  Pool<std::int64_t> strides;  ///< of each dimension
+  Dims sizes;    ///< of each dimension
+  Dims strides;  ///< of each dimension
   std::int64_t offset = 0;     ///< of the first element in the storage
 
   /// How many dimensions there are.
@@ -32,8 +36,8 @@ struct Geometry {
 };
 
 /// Strides of a row-major tensor without gaps. Sizes of 0 count as 1, as in PyTorch.
-[[nodiscard]] constexpr auto contiguous_strides(Span<const std::int64_t> sizes) -> Pool<std::int64_t> {
-  Pool<std::int64_t> strides;
+[[nodiscard]] constexpr auto contiguous_strides(Span<const std::int64_t> sizes) -> Dims {
+  Dims strides;
   strides.resize(static_cast<std::uint32_t>(sizes.size()), 1);
   std::int64_t stride = 1;
   for (std::size_t i = sizes.size(); i-- > 0;) {
@@ -135,9 +139,9 @@ struct Geometry {
 /// Strides with which `g` can be seen in shape `sizes` without moving elements; none if PyTorch has to copy.
 /// Needs equal element counts. O(rank + sizes).
 [[nodiscard]] constexpr auto view_strides(const Geometry& g, Span<const std::int64_t> sizes)
-    -> std::optional<Pool<std::int64_t>> {
+    -> std::optional<Dims> {
   if (g.element_count() == 0) return contiguous_strides(sizes);
-  Pool<std::int64_t> strides;
+  Dims strides;
   strides.resize(static_cast<std::uint32_t>(sizes.size()), 1);
   // From the last dimension to the first: old dimensions that continue one another form a block, and each block must
   // be exactly filled by new dimensions.
@@ -205,8 +209,8 @@ struct SliceArgument {
   return result;
 }
 /// The items of a Python index: those of a tuple, or the index itself.
-[[nodiscard]] constexpr auto index_items(const Graph& graph, const Argument& index) -> Pool<Argument> {
-  Pool<Argument> items;
+[[nodiscard]] constexpr auto index_items(const Graph& graph, const Argument& index) -> SmallPool<Argument, 8> {
+  SmallPool<Argument, 8> items;
   if (index.is(ArgumentKind::tuple))
     items.append(graph.children(index));
   else
@@ -239,8 +243,8 @@ struct SliceArgument {
 
 /// Sizes with one -1 replaced by what is left of `count` elements; none if that does not come out even.
 [[nodiscard]] constexpr auto infer_sizes(Span<const std::int64_t> sizes, std::int64_t count)
-    -> std::optional<Pool<std::int64_t>> {
-  Pool<std::int64_t> result;
+    -> std::optional<Dims> {
+  Dims result;
   std::int64_t known = 1;
   std::uint32_t open = 0xffffffffU;
   for (const std::int64_t size : sizes) {
@@ -261,6 +265,22 @@ struct SliceArgument {
   return result;
 }
 
+/// Whether all numbers of the metadata are known: none is symbolic.
+[[nodiscard]] constexpr auto has_numbers(const Graph& graph, const TensorMeta& meta) -> bool {
+  for (const SymInt size : graph.sizes(meta))
+    if (size.is_symbolic()) return false;
+  for (const SymInt stride : graph.strides(meta))
+    if (stride.is_symbolic()) return false;
+  return !meta.storage_offset.is_symbolic();
+}
+/// Whether a tensor of sizes `from` can be broadcast to exactly `to`. A symbolic size cannot.
+[[nodiscard]] constexpr auto broadcasts_to(Span<const SymInt> from, Span<const std::int64_t> to) -> bool {
+  if (from.size() > to.size()) return false;
+  const auto expanded = to.subspan(to.size() - from.size());
+  for (std::size_t i = 0; i < from.size(); ++i)
+    if (!(from[i] == SymInt(expanded[i])) && !(from[i] == SymInt(1))) return false;
+  return true;
+}
 /// Whether a tensor of sizes `from` can be broadcast to exactly `to`.
 [[nodiscard]] constexpr auto broadcasts_to(Span<const std::int64_t> from, Span<const std::int64_t> to) -> bool {
   if (from.size() > to.size()) return false;

@@ -52,9 +52,15 @@ class IdTable {
       if (slot.hash == static_cast<std::uint32_t>(hash >> 32U) && equal(slot.id)) return slot.id;
     }
   }
+  /// Makes room for `count` ids.
+  constexpr void reserve(std::uint32_t count) {
+    std::uint32_t size = first_size;
+    while (size < 2 * count) size *= 2;
+    if (size > slots_.size()) grow(size);
+  }
   /// Adds an id that `find` did not find.
   constexpr void insert(std::uint64_t hash, std::uint32_t id) {
-    if (used_ * 2 >= slots_.size()) grow();
+    if (used_ * 2 >= slots_.size()) grow(slots_.empty() ? first_size : slots_.size() * 2);
     place(hash, id);
     ++used_;
   }
@@ -71,9 +77,10 @@ class IdTable {
     while (slots_[i].id != absent) i = (i + 1) & mask;
     slots_[i] = {static_cast<std::uint32_t>(hash), static_cast<std::uint32_t>(hash >> 32U), id};
   }
-  constexpr void grow() {
+  static constexpr std::uint32_t first_size = 16;  // as are the others, a power of two
+  constexpr void grow(std::uint32_t size) {
     Pool<Slot> old = static_cast<Pool<Slot>&&>(slots_);
-    slots_.resize(old.empty() ? 16 : old.size() * 2);
+    slots_.resize(size);
     for (const Slot& slot : old)
       if (slot.id != absent) place(std::uint64_t{slot.hash} << 32U | slot.low, slot.id);
   }
@@ -133,8 +140,10 @@ class TextInterner {
  public:
   /// The id of `text` in `graph`, which holds it from then on. Expected O(length).
   constexpr auto intern(Graph& graph, std::string_view text) -> TextId {
-    if (text.empty()) return {};
-    const std::uint64_t hash = detail::hash(text);
+    return text.empty() ? TextId() : intern(graph, text, detail::hash(text));
+  }
+  /// The same for a text that is not empty, whose hash is known.
+  constexpr auto intern(Graph& graph, std::string_view text, std::uint64_t hash) -> TextId {
     const std::uint32_t found =
         table_.find(hash, [&](std::uint32_t id) { return graph.text(TextId{id}) == text; });
     if (found != detail::IdTable::absent) return {found};
@@ -154,6 +163,8 @@ class NameTable {
   constexpr NameTable() = default;
   /// Knows the names of `graph`. O(nodes).
   constexpr explicit NameTable(const Graph& graph) {
+    names_.reserve(graph.node_count());
+    taken_.reserve(graph.node_count());
     for (const Node& node : graph.nodes()) add(graph, node.name);
   }
 
@@ -162,16 +173,15 @@ class NameTable {
 
   /// `name` itself if it is free, else the first of `name_1`, `name_2`, ... that is; taken from now on.
   constexpr auto unique(Graph& graph, TextInterner& texts, std::string_view name) -> Name {
-    Name n = split(graph, texts, name);
-    const std::uint64_t base = detail::hash(graph.text(n.base));
-    if (is_taken(graph, n, base)) {
-      const std::uint32_t counter = counter_of(graph, n.base, base);
-      do {
-        n.ordinal = ++counters_[counter].last;
-      } while (is_taken(graph, n, base));
-    }
-    add(n, base);
-    return n;
+    const Wanted wanted = split(name);
+    const std::uint64_t base = detail::hash(wanted.base);
+    return unique(graph, {texts.intern(graph, wanted.base, base), wanted.ordinal}, base);
+  }
+  /// The same for a name that is a text of the graph already.
+  constexpr auto unique(Graph& graph, TextInterner& texts, TextId name) -> Name {
+    const std::string_view text = graph.text(name);
+    if (split(text).ordinal != 0) return unique(graph, texts, text);
+    return unique(graph, {name, 0}, detail::hash(text));
   }
 
  private:
@@ -179,20 +189,37 @@ class NameTable {
     TextId base;
     std::uint32_t last = 1;  ///< the ordinal given last; base_1 has ordinal 2
   };
+  /// A name in its two parts, the base not yet a text of the graph.
+  struct Wanted {
+    std::string_view base;
+    std::uint32_t ordinal = 0;
+  };
 
   /// "add_3" is ("add", 3); "x_03" and "relu_" have no ordinal.
-  static constexpr auto split(Graph& graph, TextInterner& texts, std::string_view name) -> Name {
+  static constexpr auto split(std::string_view name) -> Wanted {
     std::size_t digits = 0;
     while (digits < name.size() && name[name.size() - 1 - digits] >= '0' && name[name.size() - 1 - digits] <= '9')
       ++digits;
     const bool counted = digits > 0 && digits < 9 && name.size() > digits + 1 &&
                          name[name.size() - digits - 1] == '_' && (digits == 1 || name[name.size() - digits] != '0');
-    if (!counted) return {texts.intern(graph, name), 0};
+    if (!counted) return {name, 0};
     std::uint32_t ordinal = 0;
     for (const char c : name.substr(name.size() - digits)) ordinal = ordinal * 10 + static_cast<std::uint32_t>(c - '0');
-    return {texts.intern(graph, name.substr(0, name.size() - digits - 1)), ordinal + 1};
+    return {name.substr(0, name.size() - digits - 1), ordinal + 1};
   }
   // `base` below is the hash of the name's base.
+  constexpr auto unique(const Graph& graph, Name n, std::uint64_t base) -> Name {
+    // Who asks for a base that is counted already gets the next number: the base itself is taken, and stays so.
+    std::uint32_t counter = n.ordinal == 0 ? find_counter(graph, n.base, base) : detail::IdTable::absent;
+    if (counter != detail::IdTable::absent || is_taken(graph, n, base)) {
+      if (counter == detail::IdTable::absent) counter = counter_of(graph, n.base, base);
+      do {
+        n.ordinal = ++counters_[counter].last;
+      } while (is_taken(graph, n, base));
+    }
+    add(n, base);
+    return n;
+  }
   static constexpr auto hash(Name n, std::uint64_t base) -> std::uint64_t {
     const std::uint64_t h = (base ^ n.ordinal) * 1099511628211ULL;
     return h ^ h >> 32U;
@@ -206,9 +233,12 @@ class NameTable {
       return names_[id].ordinal == n.ordinal && same_text(graph, names_[id].base, n.base);
     }) != detail::IdTable::absent;
   }
+  [[nodiscard]] constexpr auto find_counter(const Graph& graph, TextId text, std::uint64_t base) const
+      -> std::uint32_t {
+    return counter_table_.find(base, [&](std::uint32_t id) { return same_text(graph, counters_[id].base, text); });
+  }
   constexpr auto counter_of(const Graph& graph, TextId text, std::uint64_t base) -> std::uint32_t {
-    const std::uint32_t found =
-        counter_table_.find(base, [&](std::uint32_t id) { return same_text(graph, counters_[id].base, text); });
+    const std::uint32_t found = find_counter(graph, text, base);
     if (found != detail::IdTable::absent) return found;
     const std::uint32_t id = counters_.push_back({text, 1});
     counter_table_.insert(base, id);

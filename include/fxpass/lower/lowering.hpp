@@ -145,12 +145,61 @@ struct Unwrapped<Overriding<L>> {
   static constexpr bool overrides = true;
 };
 
+/// The first sixteen characters of a name as numbers that are in the order of the names. The list is sorted in constant
+/// evaluation, where to compare the characters one by one, half of them "aten.", takes a hundred steps a pair.
+class NamePrefix {
+ public:
+  constexpr NamePrefix() = default;
+  constexpr explicit NamePrefix(std::string_view name) : first_(number(name, 0)), second_(number(name, 8)) {}
+
+  friend constexpr auto operator==(NamePrefix, NamePrefix) -> bool = default;
+  friend constexpr auto operator<(NamePrefix a, NamePrefix b) -> bool {
+    return a.first_ < b.first_ || (a.first_ == b.first_ && a.second_ < b.second_);
+  }
+
+ private:
+  static constexpr auto number(std::string_view name, std::size_t begin) -> std::uint64_t {
+    std::uint64_t n = 0;
+    for (std::size_t i = begin; i < begin + 8; ++i)
+      n = n << 8U | (i < name.size() ? static_cast<unsigned char>(name[i]) : 0U);
+    return n;
+  }
+
+  std::uint64_t first_ = 0;
+  std::uint64_t second_ = 0;
+};
+
 /// One operator of one lowering of a list.
 struct ListedOperator {
   std::string_view op;
+  NamePrefix prefix;
   std::uint16_t place = 0;  ///< of the lowering in the list
   bool overrides = false;
+
+  [[nodiscard]] constexpr auto is_named_as(const ListedOperator& other) const -> bool {
+    return prefix == other.prefix && op == other.op;
+  }
+  friend constexpr auto operator<(const ListedOperator& a, const ListedOperator& b) -> bool {
+    return a.prefix < b.prefix || (a.prefix == b.prefix && a.op < b.op);
+  }
 };
+
+/// A stable sort by merging, which takes a third of the evaluation steps of `std::ranges::sort`.
+template <std::size_t N>
+constexpr auto sorted(std::array<ListedOperator, N> list) -> std::array<ListedOperator, N> {
+  std::array<ListedOperator, N> merged = list;
+  for (std::size_t length = 1; length < N; length *= 2) {  // of the runs that are sorted already
+    const ListedOperator* const from = list.data();
+    ListedOperator* to = merged.data();
+    for (std::size_t begin = 0; begin < N; begin += 2 * length) {
+      const std::size_t middle = std::min(begin + length, N), end = std::min(middle + length, N);
+      for (std::size_t left = begin, right = middle; left < middle || right < end;)
+        *to++ = from[right == end || (left < middle && !(from[right] < from[left])) ? left++ : right++];
+    }
+    list = merged;
+  }
+  return list;
+}
 
 struct LoweringClash {
   std::size_t first = 0;
@@ -227,21 +276,18 @@ struct lowerings {
     std::size_t n = 0;
     std::uint16_t place = 0;
     const auto add = [&](const auto& names, bool overrides) {
-      for (const std::string_view name : names) all[n++] = {name, place, overrides};
+      for (const std::string_view name : names)
+        all[n++] = {name, detail::NamePrefix(name), place, overrides};
       ++place;
     };
     (add(detail::names_of<typename detail::Unwrapped<L>::type>(), detail::Unwrapped<L>::overrides), ...);
-    std::ranges::sort(all, [](const detail::ListedOperator& a, const detail::ListedOperator& b) {
-      const auto order = a.op <=> b.op;
-      return order < 0 || (order == 0 && a.place < b.place);
-    });
-    return all;
+    return detail::sorted(all);
   }();
 
   /// Two lowerings of one operator of which the second does not say that it overrides; the same place twice if none.
   static constexpr detail::LoweringClash clash = [] {
     for (std::size_t i = 1; i < name_count; ++i)
-      if (operators[i].op == operators[i - 1].op && !operators[i].overrides)
+      if (operators[i].is_named_as(operators[i - 1]) && !operators[i].overrides)
         return detail::LoweringClash{operators[i - 1].place, operators[i].place};
     return detail::LoweringClash{};
   }();
@@ -251,23 +297,23 @@ struct lowerings {
   [[nodiscard]] constexpr auto override_with(Other) const;
 
   /// What is looked up when a graph is lowered.
-  [[nodiscard]] static constexpr auto table() -> LoweringTable { return LoweringTable(entries); }
+  [[nodiscard]] static constexpr auto table() -> LoweringTable {
+    return LoweringTable(Span<const LoweringEntry>(entries.rows.data(), entries.count));
+  }
 
  private:
-  static constexpr std::size_t entry_count = [] {
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < name_count; ++i)
-      if (i + 1 == name_count || operators[i].op != operators[i + 1].op) ++count;
-    return count;
-  }();
-  static constexpr std::array<LoweringEntry, entry_count> entries = [] {
-    constexpr decltype(LoweringEntry::lower) functions[] = {nullptr, &detail::run_lowering<typename detail::Unwrapped<L>::type>...};
-    std::array<LoweringEntry, entry_count> all{};
-    std::size_t n = 0;
+  struct Entries {
+    std::array<LoweringEntry, name_count> rows{};
+    std::size_t count = 0;  ///< of names that differ
+  };
+  static constexpr Entries entries = [] {
+    constexpr decltype(LoweringEntry::lower) functions[] = {
+        nullptr, &detail::run_lowering<typename detail::Unwrapped<L>::type>...};
+    Entries all;
     // Of equal names the last one counts: it overrides the others.
     for (std::size_t i = 0; i < name_count; ++i)
-      if (i + 1 == name_count || operators[i].op != operators[i + 1].op)
-        all[n++] = {operators[i].op, functions[operators[i].place + 1]};
+      if (i + 1 == name_count || !operators[i].is_named_as(operators[i + 1]))
+        all.rows[all.count++] = {operators[i].op, functions[operators[i].place + 1]};
     return all;
   }();
 };

@@ -5,6 +5,7 @@
 #include <fxpass/hlo/module.hpp>
 #include <fxpass/support/decimal.hpp>
 #include <fxpass/support/expected.hpp>
+#include <fxpass/support/json_text.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -69,22 +70,6 @@ struct Signature {
 };
 
 namespace detail {
-
-template <TextSink Sink>
-constexpr void append_json_string(Sink& sink, std::string_view text) {
-  append_to(sink, '"');
-  for (const char c : text) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\')
-      append_all(sink, '\\', c);
-    else if (byte < 0x20)
-      append_all(sink, "\\u00", digits[byte >> 4U], digits[byte & 0xfU]);
-    else
-      append_to(sink, c);
-  }
-  append_to(sink, '"');
-}
 
 /// The JSON of a constant that a program returns; empty for one that JSON cannot hold. Numbers that are not finite are
 /// strings.

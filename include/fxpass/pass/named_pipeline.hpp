@@ -17,15 +17,17 @@ namespace fxpass {
 
 namespace detail {
 
-/// Passes `P` that run inside pass `Whole`, whose contract is theirs. A run starts from a module of which what they need
-/// is known, and no more: what else is true outside is the business of the pipeline that `Whole` is in.
+/// Passes `P` that run inside pass `Whole`, whose contract is theirs. A run starts from a module of which
+/// what they need is known, and no more: what else is true outside is the business of the pipeline that
+/// `Whole` is in.
 template <class Whole, class... P>
 struct Part {
   using Needs = typename JointContract<P...>::needs;
   using Entry = typename ModuleOfSet<Needs>::type;
   using Exit = typename RunPlan<Needs, P...>::Result;
 
-  /// The module that a run starts from. The artifacts are copied: `Whole` does not own those that it only reads.
+  /// The module that a run starts from. The artifacts are copied: `Whole` does not own those that it only
+  /// reads.
   [[nodiscard]] static constexpr auto enter(Graph graph, const Artifacts<Whole>& artifacts) -> Entry {
     slots_of<Needs> slots;
     copy_artifacts(Needs(), artifacts, slots);
@@ -34,7 +36,8 @@ struct Part {
   /// Runs the passes. `context` is that of `Whole`.
   [[nodiscard]] static constexpr auto run(const Pipeline<P...>& passes, Entry module, Context& context)
       -> Expected<Exit> {
-    return PipelineRunner<Entry, P...>(PipelineMaker::members(passes), std::move(module), context).run_as_part();
+    return PipelineRunner<Entry, P...>(PipelineMaker::members(passes), std::move(module), context)
+        .run_as_part();
   }
   /// Hands over what a run has made.
   static constexpr void leave(Exit module, Graph& graph, const Artifacts<Whole>& artifacts) {
@@ -58,14 +61,15 @@ struct Part {
   }
   template <class F, class Slots>
   static constexpr void move_artifact(Slots& from, const Artifacts<Whole>& to) {
-    if constexpr (FactWithArtifact<F>) to.template get<F>() = std::move(static_cast<ArtifactSlot<F>&>(from).value);
+    if constexpr (FactWithArtifact<F>)
+      to.template get<F>() = std::move(static_cast<ArtifactSlot<F>&>(from).value);
   }
 };
 
 }  // namespace detail
 
-/// Passes `P` as one pass. Its contract is theirs; observers see one step, whose statistics are those of the passes with
-/// `pass.` in front of the key; the passes share traversals whoever looks on.
+/// Passes `P` as one pass. Its contract is theirs; observers see one step, whose statistics are those of the
+/// passes with `pass.` in front of the key; the passes share traversals whoever looks on.
 template <TextConstant Name, class... P>
 struct NamedPipeline {
   static constexpr std::string_view name = Name.view();
@@ -86,8 +90,8 @@ struct NamedPipeline {
   }
 };
 
-/// `passes` as one pass, for `optional_pass`, for a log that tells of stages, or where an `insert_before` must not come
-/// between them. A pipeline without a name dissolves in the pipeline that it is put into.
+/// `passes` as one pass, for `optional_pass`, for a log that tells of stages, or where an `insert_before`
+/// must not come between them. A pipeline without a name dissolves in the pipeline that it is put into.
 template <TextConstant Name, class... P>
 [[nodiscard]] constexpr auto named(Pipeline<P...> passes) -> NamedPipeline<Name, P...> {
   return {std::move(passes)};

@@ -79,7 +79,9 @@ class Switch : public P {
   /// Whether the pass will run.
   [[nodiscard]] constexpr auto is_on() const -> bool { return on_; }
   /// The same pass, switched on or off.
-  [[nodiscard]] constexpr auto switched(bool on) const -> OptionalPass<P> { return {static_cast<const P&>(*this), on}; }
+  [[nodiscard]] constexpr auto switched(bool on) const -> OptionalPass<P> {
+    return {static_cast<const P&>(*this), on};
+  }
 
  protected:
   /// In place of the pass.
@@ -100,7 +102,8 @@ class SwitchedRun : public Switch<P> {
  public:
   using Switch<P>::Switch;
 
-  constexpr auto run(Graph& graph, [[maybe_unused]] artifacts_for<P>& artifacts, Context& context) const -> Status {
+  constexpr auto run(Graph& graph, [[maybe_unused]] artifacts_for<P>& artifacts, Context& context) const
+      -> Status {
     if (!this->is_on()) return this->check(graph);
     const P& pass = *this;
     if constexpr (ArtifactPass<P>) {
@@ -146,11 +149,12 @@ struct SwitchFor<P> {
 
 /// Pass `P` with a switch. It has the name of the pass, and is in a pipeline what the pass would be there.
 ///
-/// Switched on it is the pass. Switched off it leaves the graph alone, and what the pass would establish has to be true
-/// already: facts that a graph shows are checked, with `fact_violated` where they are not true, so that `establishes`
-/// holds either way. No check can stand in for other facts, such as an analysis: they stay true if they were, and are
-/// otherwise not promised, so that a later pass which needs them does not compile. Needs and forbids are those of the
-/// pass, whether or not it will run. `PassReport::skipped` tells observers.
+/// Switched on it is the pass. Switched off it leaves the graph alone, and what the pass would establish has
+/// to be true already: facts that a graph shows are checked, with `fact_violated` where they are not true, so
+/// that `establishes` holds either way. No check can stand in for other facts, such as an analysis: they stay
+/// true if they were, and are otherwise not promised, so that a later pass which needs them does not compile.
+/// Needs and forbids are those of the pass, whether or not it will run. `PassReport::skipped` tells
+/// observers.
 template <class P>
 class OptionalPass : public detail::SwitchFor<P>::type {
  public:
@@ -168,7 +172,7 @@ template <class P>
     return Rejected();
   }
 }
-/// Not for a pipeline as such, whose passes stand for themselves: `optional_pass(named<"x">(pipeline(a, b)), on)`.
+/// Not for a pipeline as such, whose passes stand for themselves: `named<"x">(pipeline(a, b))` is a pass.
 template <class... P>
 [[nodiscard]] constexpr auto optional_pass(const Pipeline<P...>&, bool) -> Rejected {
   using Verdict = verdict::not_a_pass<Pipeline<P...>, verdict::is_a_pipeline_without_a_name,

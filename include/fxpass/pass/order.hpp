@@ -118,11 +118,18 @@ struct Meeting {
   Span<const FactInfo> facts;
 };
 
-/// O(passes^2 + passes x facts).
-[[nodiscard]] constexpr auto find_fault(Span<const Contract* const> contracts, Meeting meeting) -> Finding {
+/// The first pass that has the name of an earlier one. O(passes^2).
+[[nodiscard]] constexpr auto find_namesake(Span<const Contract* const> contracts) -> Finding {
   for (std::size_t i = 0; i < contracts.size(); ++i)
     for (std::size_t k = 0; k < i; ++k)
       if (contracts[k]->name == contracts[i]->name) return {Fault::same_name, i, 0, k};
+  return {};
+}
+
+/// O(passes^2 + passes x facts).
+[[nodiscard]] constexpr auto find_fault(Span<const Contract* const> contracts, Meeting meeting)
+    -> Finding {
+  if (const Finding namesake = find_namesake(contracts); namesake.fault != Fault::none) return namesake;
   FactWalk walk(contracts, meeting.facts);
   for (std::size_t i = 0; i < contracts.size(); ++i) {
     const Contract& contract = *contracts[i];

@@ -137,7 +137,11 @@ class PipelineMaker {
   /// Out of passes and pipelines.
   template <class... T>
   [[nodiscard]] static constexpr auto make(const T&... parts) {
-    using Table = Join<types, typename PassesIn<T>::type...>;
+    return make_by<Join<types, typename PassesIn<T>::type...>>(parts...);
+  }
+  /// Out of their passes that `Table::table` names, in its order; `Table::type` lists them.
+  template <class Table, class... T>
+  [[nodiscard]] static constexpr auto make_by(const T&... parts) {
     return gather<Table>(typename Table::type(), members_of<T...>(parts...));
   }
   template <std::size_t At, std::size_t Removed, class... Old, class... New>

@@ -17,7 +17,7 @@
 /// @file
 /// `repeat<Limit>(p)`: a pass, or a pipeline, again and again until it changes nothing.
 ///
-///     constexpr auto simplify = repeat<20>(pipeline(FoldConstants{}, DropUnused{}));   // a pass: "repeat(fold | drop)"
+///     constexpr auto simplify = repeat<20>(pipeline(Fold{}, Drop{}));  // a pass: "repeat(fold | drop)"
 
 namespace fxpass {
 
@@ -99,31 +99,36 @@ template <int Limit, class... P>
       using Culprit = at<fault.culprit, Passes>;
       using Pass = at<first_with(contracts_of<P...>, &Contract::needs, fact_info<F>), Passes>;
       if constexpr (contract_of<Culprit>.keeping == Keeping::undeclared)
-        return not_repeatable<pass<Pass>, needs<F>, was_lost_by<Culprit>, to_mend<declare_keeps<F>, in<Culprit>>>();
+        return not_repeatable<pass<Pass>, needs<F>, was_lost_by<Culprit>,
+                              to_mend<declare_keeps<F>, in<Culprit>>>();
       else
         return not_repeatable<pass<Pass>, needs<F>, was_lost_by<Culprit>, mend_missing_of<F, Pass>>();
     } else {
       using F = at<fault.fact, typename Joint::forbids>;
       using Culprit = at<fault.culprit, Passes>;
       using Pass = at<first_with(contracts_of<P...>, &Contract::forbids, fact_info<F>), Passes>;
-      return not_repeatable<pass<Pass>, forbids<F>, was_established_by<Culprit>, to_mend<leave_out<Culprit>>>();
+      return not_repeatable<pass<Pass>, forbids<F>, was_established_by<Culprit>,
+                            to_mend<leave_out<Culprit>>>();
     }
   }
 }
 
 }  // namespace detail
 
-/// Passes `P`, run in rounds until one changes nothing: neither the graph nor the artifacts that the next round needs.
+/// Passes `P`, run in rounds until one changes nothing: neither the graph nor the artifacts that the next
+/// round needs.
 ///
-/// Fails, with `no_convergence` at the first node that still changes, if round `Limit` changes something, or if a round
-/// gives back the module of an earlier one: passes have no memory, so what was once gone through would be gone through
-/// for ever. Needs and establishes what the passes do together; what they need, a round must leave true, and what they
-/// forbid, it must not make true. Counts `rounds`, the one that changes nothing included, and what the passes count over
-/// all rounds, as `pass.key`. A round costs a copy of the graph and two comparisons beside the passes; all are O(graph).
+/// Needs, forbids, establishes and keeps what the passes do together; what they need, a round must leave
+/// true, and what they forbid, it must not make true. Fails with `no_convergence`, at the first node that
+/// still changes, if round `Limit` changes something, or if a round gives back the module of an earlier one,
+/// from which all would go on as before. Counts `rounds`, the one that changes nothing included, and as
+/// `pass.key` what the passes count over all rounds. A warning that each round gives is given once.
+/// A round costs a copy of the graph and two comparisons beside the passes; each is O(graph).
 template <int Limit, class... P>
 class Repeat {
  public:
-  static constexpr std::string_view name{detail::NameOfRepeat<P...>::chars.data(), detail::NameOfRepeat<P...>::size};
+  static constexpr std::string_view name{detail::NameOfRepeat<P...>::chars.data(),
+                                         detail::NameOfRepeat<P...>::size};
   static constexpr int limit = Limit;
   using needs = needs_of<Pipeline<P...>>;
   using forbids = forbids_of<Pipeline<P...>>;
@@ -152,12 +157,11 @@ class Repeat {
       }
       Entry behind = start_again(*std::move(done));
       if (behind == cycle.start)
-        return change(before, behind,
-                      text_of("round ", round, " gives back what round ", cycle.round + 1, " began with: no number of "
-                              "rounds is enough (period ", round - cycle.round, "), and this node still changes"));
+        return error(before, behind,
+                     text_of("round ", round, " gives back what round ", cycle.round + 1,
+                             " began with: no number of rounds is enough (period ", round - cycle.round, ")"));
       if (round == Limit)
-        return change(before, behind,
-                      text_of("round ", round, " is the last one allowed, and this node still changes"));
+        return error(before, behind, text_of("round ", round, " is the last one allowed"));
       cycle.see(behind, round);
       before = std::move(behind);
     }
@@ -168,9 +172,9 @@ class Repeat {
   using Entry = typename Part::Entry;
   using Exit = typename Part::Exit;
 
-  /// Looks for a cycle with one module in hand (R. P. Brent, An improved Monte Carlo factorization algorithm, 1980): the
-  /// module to come back to is changed for a later one after 2, 4, 8, ... rounds, so that it will be one of the cycle
-  /// and the cycle shorter than the next change is away.
+  /// Looks for a cycle with one module in hand (R. P. Brent, An improved Monte Carlo factorization algorithm,
+  /// 1980): the module to come back to is changed for a later one after 2, 4, 8, ... rounds, so that it will
+  /// be one of the cycle and the cycle shorter than the next change is away.
   struct Cycle {
     Entry start;
     int round = 0;  ///< whose result `start` is
@@ -191,7 +195,8 @@ class Repeat {
     return before.graph() == behind.graph() && has_same_artifacts(needs(), before, behind);
   }
   template <class... F>
-  [[nodiscard]] static constexpr auto has_same_artifacts(facts<F...>, const Entry& before, const Exit& behind) -> bool {
+  [[nodiscard]] static constexpr auto has_same_artifacts(facts<F...>, const Entry& before, const Exit& behind)
+      -> bool {
     return (has_same_artifact<F>(before, behind) && ...);
   }
   template <class F>
@@ -203,13 +208,16 @@ class Repeat {
       return true;
     }
   }
-  /// Where only artifacts change there is no node to name.
-  [[nodiscard]] static constexpr auto change(const Entry& before, const Entry& behind, Text message) -> Diagnostic {
+  /// At the first node that still changes. Where only artifacts do, there is none to name.
+  [[nodiscard]] static constexpr auto error(const Entry& before, const Entry& behind, const Text& message)
+      -> Diagnostic {
     const NodeId id = behind.graph().first_difference(before.graph());
-    if (id == no_node) return Diagnostic::error(DiagnosticCode::no_convergence, std::move(message));
-    return error_at(behind.graph(), id, DiagnosticCode::no_convergence, std::move(message));
+    if (id == no_node)
+      return Diagnostic::error(DiagnosticCode::no_convergence,
+                               text_of(message, ", and an analysis still changes"));
+    return error_at(behind.graph(), id, DiagnosticCode::no_convergence,
+                    text_of(message, ", and this node still changes"));
   }
-  /// A warning that every round gives is given once.
   static constexpr void pass_on(const Context& said, Context& context) {
     for (const Diagnostic& warning : said.warnings()) {
       bool is_known = false;

@@ -207,6 +207,29 @@ template <class List>
 struct write;
 struct allow_at_least_one_round;
 
+template <class P, class Why>
+struct must_run_after;
+template <class P, class Why>
+struct which_must_run_after;
+template <class F>
+struct which_establishes;
+template <class F>
+struct which_needs;
+template <class F>
+struct which_forbids;
+template <class F>
+struct which_loses;
+template <class... P>
+struct is_established_only_by;
+struct none_of_which_can_run_before;
+template <class... P>
+struct is_not_true_behind;
+template <class... P>
+struct is_true_behind;
+struct there_are_more_than_64_passes_or_facts;
+struct too_many_passes_are_in_the_way_of_each_other;
+struct put_them_in_order;
+
 // The verdicts. ------------------------------------------------------------------------------------------------------
 struct in_order {
   static constexpr bool ok = true;
@@ -217,6 +240,14 @@ struct told_before {
 };
 template <class... Words>
 struct wrong_pass_order {
+  static constexpr bool ok = false;
+};
+template <class... Words>
+struct no_legal_order {
+  static constexpr bool ok = false;
+};
+template <class... Words>
+struct no_order_found {
   static constexpr bool ok = false;
 };
 template <class... Words>
@@ -296,6 +327,14 @@ struct check_verdict {};
 template <class... Words>
 struct check_verdict<verdict::wrong_pass_order<Words...>> {
   static_assert(verdict::wrong_pass_order<Words...>::ok, "fxpass: wrong pass order");
+};
+template <class... Words>
+struct check_verdict<verdict::no_legal_order<Words...>> {
+  static_assert(verdict::no_legal_order<Words...>::ok, "fxpass: these passes have no legal order");
+};
+template <class... Words>
+struct check_verdict<verdict::no_order_found<Words...>> {
+  static_assert(verdict::no_order_found<Words...>::ok, "fxpass: no legal order was found for these passes");
 };
 template <class... Words>
 struct check_verdict<verdict::missing_fact<Words...>> {

@@ -89,6 +89,9 @@ class AliasAnalyser {
     return view;
   }
 
+  [[nodiscard]] constexpr auto call_of(const Graph& graph, NodeId id) -> Call {
+    return {graph, id, parameters_.of(graph, graph.node(id).op)};
+  }
   /// The view that an operand is; `no_view` if it is no tensor.
   constexpr auto view_of(const Graph& graph, NodeId id) -> std::uint32_t {
     if (id == no_node) return no_view;
@@ -173,7 +176,7 @@ class AliasAnalyser {
     if (viewed == no_node) return {};
     const std::uint32_t parent = view_of(graph, viewed);
     if (parent == no_view) return {};
-    if (const auto view = ViewRules(graph, *analysis_).derive(id, parent)) analysis_->set_view(id, *view);
+    if (const auto view = ViewRules(graph, *analysis_).derive(call_of(graph, id), parent)) analysis_->set_view(id, *view);
     return {};
   }
 
@@ -214,12 +217,12 @@ class AliasAnalyser {
   }
 
   // Writes -----------------------------------------------------------------------------------------------------------
-  [[nodiscard]] static constexpr auto self_of(const Graph& graph, NodeId id) -> NodeId {
+  [[nodiscard]] constexpr auto self_of(const Graph& graph, NodeId id) -> NodeId {
     // Operators whose writes are carried out write their first parameter, `self` or `input`.
     const auto arguments = graph.arguments(id);
     if (graph.op(id).parameters == TextId{} && !arguments.empty() && !arguments[0].is_keyword())
       return arguments[0].is_node() ? arguments[0].node() : no_node;
-    const Call call(graph, id);
+    const Call call = call_of(graph, id);
     if (const NodeId self = call.operand("self"); self != no_node) return self;
     return call.operand("input");
   }
@@ -269,7 +272,7 @@ class AliasAnalyser {
   }
 
   constexpr auto record_batch_norm(const Graph& graph, NodeId id) -> Status {
-    const Call call(graph, id);
+    const Call call = call_of(graph, id);
     const auto training = call.boolean("training");
     if (!training)
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
@@ -305,7 +308,7 @@ class AliasAnalyser {
   constexpr auto record(const Graph& graph, NodeId id, std::uint32_t view, std::uint32_t result,
                         bool writes_one_value) -> Status {
     const View& target = analysis_->view(view);
-    if (target.has_geometry && analysis_->geometry(target).element_count() == 0) return {};
+    if (target.has_geometry && analysis_->is_empty(target)) return {};
     if (Status refused = check_target(graph, id, view, writes_one_value); !refused) return refused;
     if (Status refused = check_overlap(graph, id, view); !refused) return refused;
     analysis_->add_write({id, view, result});
@@ -392,6 +395,7 @@ class AliasAnalyser {
   AliasAnalysis* analysis_;
   const KernelRegistry* kernels_;
   UnknownKernels unknown_kernels_;
+  ParameterTable parameters_;
   Pool<Shared> shared_;
   detail::IdTable shared_table_;
   Pool<Member> members_;

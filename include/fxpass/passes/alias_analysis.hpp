@@ -109,6 +109,12 @@ class AliasAnalysis {
     return numbers_.view(Range{v.dims + v.rank, v.rank});
   }
   /// For a permute: which dimension of the parent each dimension is.
+  /// Whether it has no elements. Needs `has_geometry`.
+  [[nodiscard]] constexpr auto is_empty(const View& v) const -> bool {
+    for (const std::int64_t size : sizes(v))
+      if (size == 0) return true;
+    return false;
+  }
   [[nodiscard]] constexpr auto order(const View& v) const -> Span<const std::int64_t> {
     return numbers_.view(v.step.order);
   }

@@ -106,9 +106,10 @@ class Functionaliser {
     if (view == root) now.base_version = now.version;
   }
 
-  /// A new node before `position`, contiguous, with dtype and shape as said, on the device of the storage of `view`.
-  constexpr auto emit(NodeId position, std::string_view target, Span<const Argument> arguments, DType dtype,
-                      Span<const std::int64_t> sizes, std::uint32_t view, std::string_view name = {}) -> NodeId {
+  /// A new node before `position`, contiguous, with dtype and shape as said, on the device of the storage of `view`. No
+  /// name: one by the target.
+  constexpr auto emit(NodeId position, TextId target, Span<const Argument> arguments, DType dtype,
+                      Span<const std::int64_t> sizes, std::uint32_t view, TextId name = {}) -> NodeId {
     Graph& graph = editor_->mutable_graph();
     TensorMeta meta;
     meta.dtype = dtype;
@@ -121,15 +122,20 @@ class Functionaliser {
     return editor_->insert_before(position, target, arguments, value, name);
   }
   constexpr auto emit(NodeId position, std::string_view target, std::initializer_list<Argument> arguments, DType dtype,
-                      Span<const std::int64_t> sizes, std::uint32_t view, std::string_view name = {}) -> NodeId {
-    return emit(position, target, Span<const Argument>(arguments.begin(), arguments.size()), dtype, sizes, view,
-                name);
+                      Span<const std::int64_t> sizes, std::uint32_t view, TextId name = {}) -> NodeId {
+    return emit(position, editor_->text(target), Span<const Argument>(arguments.begin(), arguments.size()), dtype, sizes,
+                view, name);
   }
-  /// `x_modified` for what is written into x.
-  [[nodiscard]] constexpr auto modified_name(std::uint32_t view) const -> Text {
-    Text name;
-    editor_->graph().append_name(name, editor_->graph().node(analysis_->storage_of(view).base).name);
-    return name.append("_modified");
+  /// `x_modified` for what is written into x, as a text of the graph.
+  [[nodiscard]] constexpr auto modified_name(std::uint32_t view) -> TextId {
+    grow();
+    State& state = storages_[storage_of(view)];
+    if (state.modified_name == TextId{}) {
+      Text name;
+      editor_->graph().append_name(name, editor_->graph().node(analysis_->storage_of(view).base).name);
+      state.modified_name = editor_->text(name.append("_modified"));
+    }
+    return state.modified_name;
   }
   /// A list of integers as an argument of this graph.
   constexpr auto list(Span<const std::int64_t> numbers) -> Argument {
@@ -148,6 +154,7 @@ class Functionaliser {
     std::uint32_t base_version = 0;   ///< of which the base's node holds the value
     std::uint32_t patched = no_view;  ///< the view through which the base has been written since
     std::uint32_t bases_version = 0;  ///< of what it may be a view of, when it was made
+    TextId modified_name;             ///< what new values of it are called, once there are any
   };
 
   /// Views and storages appear while the graph is swept.
@@ -236,7 +243,7 @@ class Functionaliser {
     const View parent = analysis_->view(view.parent);
     const auto sizes = analysis_->sizes(parent);
     const ViewStep& step = view.step;
-    const Text name = modified_name(view_id);
+    const TextId name = modified_name(view_id);
     switch (step.kind) {
       case ViewStep::Kind::select:
         return emit(position, "torch.ops.aten.select_scatter.default", {old_parent, value, step.dim, step.start},
@@ -249,7 +256,7 @@ class Functionaliser {
                     {old_parent, value, step.start, step.dim, step.end}, view.dtype, sizes, view_id, name);
       case ViewStep::Kind::permute: {
         const auto order = analysis_->order(view);
-        Pool<std::int64_t> inverse;
+        Dims inverse;
         inverse.resize(static_cast<std::uint32_t>(order.size()), 0);
         for (std::size_t i = 0; i < order.size(); ++i)
           inverse[static_cast<std::uint32_t>(order[i])] = static_cast<std::int64_t>(i);
@@ -259,7 +266,7 @@ class Functionaliser {
       case ViewStep::Kind::expand: {
         // Only a fill gets here: all elements that share a place are equal, and the first stands for them.
         const auto expanded = analysis_->sizes(view);
-        Pool<std::int64_t> kept;
+        Dims kept;
         kept.append(expanded);
         const std::size_t added = expanded.size() - sizes.size();
         for (std::uint32_t i = 0; i < kept.size(); ++i) {

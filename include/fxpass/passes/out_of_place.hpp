@@ -173,10 +173,8 @@ class OutOfPlaceRewriter {
   }
 
   // Values that are written ------------------------------------------------------------------------------------------
-  [[nodiscard]] constexpr auto sizes(std::uint32_t view) const -> Pool<std::int64_t> {
-    Pool<std::int64_t> copy;
-    copy.append(analysis_->sizes(analysis_->view(view)));
-    return copy;
+  [[nodiscard]] constexpr auto sizes(std::uint32_t view) const -> Span<const std::int64_t> {
+    return analysis_->sizes(analysis_->view(view));
   }
   [[nodiscard]] constexpr auto dtype(std::uint32_t view) const -> DType { return analysis_->view(view).dtype; }
   [[nodiscard]] constexpr auto needs_metadata(Sweep& sweep, NodeId of) const -> Diagnostic {
@@ -184,12 +182,12 @@ class OutOfPlaceRewriter {
                     text_of("carrying out this write needs dtype and sizes of '", sweep.graph().name(of), "'"));
   }
   constexpr auto emit(Sweep& sweep, std::string_view target, std::initializer_list<Argument> arguments, DType type,
-                      const Pool<std::int64_t>& shape, std::uint32_t view, bool is_final) -> NodeId {
-    Text name;
+                      Span<const std::int64_t> shape, std::uint32_t view, bool is_final) -> NodeId {
+    TextId name;
     if (is_final) name = values_.modified_name(view);
-    return values_.emit(sweep.id(), target, arguments, type, shape.view(), view, name);
+    return values_.emit(sweep.id(), target, arguments, type, shape, view, name);
   }
-  constexpr auto cast(Sweep& sweep, NodeId value, DType to, const Pool<std::int64_t>& shape, std::uint32_t view,
+  constexpr auto cast(Sweep& sweep, NodeId value, DType to, Span<const std::int64_t> shape, std::uint32_t view,
                       bool is_final) -> NodeId {
     return emit(sweep, "torch.ops.aten._to_copy.default", {value, keyword(sweep, "dtype", to)}, to, shape, view,
                 is_final);
@@ -207,27 +205,26 @@ class OutOfPlaceRewriter {
     const auto value = read(sweep, source);
     if (!value) return value.error();
     NodeId node = *value;
-    Pool<std::int64_t> now = shape->sizes;
-    const Pool<std::int64_t> wanted = sizes(view);
-    Pool<std::int64_t> stripped;
+    Dims now = shape->sizes;
+    const auto wanted = sizes(view);
+    Dims stripped;
     for (std::uint32_t i = 0; i < now.size(); ++i)
       if (!stripped.empty() || now[i] != 1) stripped.push_back(now[i]);
     const auto& broadcast_from = drops_leading_ones ? stripped : now;
-    if (!broadcasts_to(broadcast_from.view(), wanted.view()))
+    if (!broadcasts_to(broadcast_from.view(), wanted))
       return error_at(sweep.graph(), sweep.id(), DiagnosticCode::eager_would_raise,
                       "the value does not broadcast to the shape of what it is written into; PyTorch raises here");
     const bool casts = from != dtype(view);
-    const bool expands = !(now == wanted);
+    const bool expands = !same_elements(now.view(), wanted);
     const bool strips = expands && now.size() > wanted.size();
-    if (casts) node = cast(sweep, node, dtype(view), now, view, !expands);
+    if (casts) node = cast(sweep, node, dtype(view), now.view(), view, !expands);
     if (strips) {
-      node = emit(sweep, "torch.ops.aten.reshape.default", {node, values_.list(stripped.view())}, dtype(view), stripped,
-                  view, stripped == wanted);
+      node = emit(sweep, "torch.ops.aten.reshape.default", {node, values_.list(stripped.view())}, dtype(view),
+                  stripped.view(), view, same_elements(stripped.view(), wanted));
       now = stripped;
     }
-    if (!(now == wanted))
-      node = emit(sweep, "torch.ops.aten.expand.default", {node, values_.list(wanted.view())}, dtype(view), wanted,
-                  view, true);
+    if (!same_elements(now.view(), wanted))
+      node = emit(sweep, "torch.ops.aten.expand.default", {node, values_.list(wanted)}, dtype(view), wanted, view, true);
     return node;
   }
   constexpr auto filled(Sweep& sweep, const Argument& number, std::uint32_t view) -> Expected<NodeId> {
@@ -243,16 +240,24 @@ class OutOfPlaceRewriter {
   }
 
   // In-place operators -----------------------------------------------------------------------------------------------
+  /// A parameter of an in-place operator, and what its name says.
+  struct TwinParameter {
+    ops::Parameter parameter;
+    TextId name;
+    bool broadcasts = false;  ///< to the shape of what is written
+    bool promotes = false;    ///< takes part in finding the dtype of the result
+    bool is_source = false;   ///< what an operator that keeps dtypes writes
+  };
   /// An in-place operator, and the target of the one that does the same without writing; empty if there is none.
   struct Twin {
     ops::CatalogRow row = ops::no_row;
     TextId target;
     Range parameters;  ///< of the in-place operator, in `parameters_`
   };
-  /// A parameter of the in-place operator at hand, and what the call gives for it.
-  struct Bound {
-    ops::Parameter parameter;
-    std::optional<Argument> argument;
+  /// What the call at hand gives for a parameter.
+  struct Given {
+    bool is_given = false;
+    Argument argument;
   };
 
   constexpr auto rewrite_in_place(Sweep& sweep, ops::WriteRule rule, std::uint32_t view) -> Status {
@@ -281,27 +286,26 @@ class OutOfPlaceRewriter {
     if (twin.target == TextId{})
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                       text_of(graph.schema(op).name(), " has no twin that does not write"));
-    bound_.clear();
+    given_.clear();
     const Call call(graph, id);
     for (std::uint32_t i = 0; i < twin.parameters.count; ++i) {
-      const ops::Parameter& parameter = parameters_[twin.parameters.begin + i];
-      bound_.push_back({parameter, call.given(i, parameter)});
+      const auto argument = call.given(i, parameters_[twin.parameters.begin + i].parameter);
+      given_.push_back({argument.has_value(), argument ? *argument : Argument()});
     }
-    if (Status refused = check_operands(sweep, rule, view); !refused) return std::move(refused).error();
-    const auto result = result_dtype(sweep, rule, view);
+    const Span<const TwinParameter> parameters = parameters_.view(twin.parameters);
+    if (Status refused = check_operands(sweep, parameters, rule, view); !refused) return std::move(refused).error();
+    const auto result = result_dtype(sweep, parameters, rule, view);
     if (!result) return result.error();
     if (!can_cast(*result, dtype(view)))
       return error_at(graph, id, DiagnosticCode::eager_would_raise,
                       text_of("the result is ", dtype_info(*result).torch_name, ", which PyTorch does not write into a ",
                               dtype_info(dtype(view)).torch_name, " tensor"));
-    auto arguments = twin_arguments(sweep, view);
-    if (!arguments) return std::move(arguments).error();
+    if (Status done = take_twin_arguments(sweep, parameters, view); !done) return std::move(done).error();
     const bool casts = *result != dtype(view);
-    Text name;  // not by ?:, which g++ 12 evaluates wrongly for class types in constant expressions
+    TextId name;  // not by ?:, which g++ 12 evaluates wrongly for class types in constant expressions
     if (!casts) name = values_.modified_name(view);
-    const Pool<std::int64_t> shape = sizes(view);
-    NodeId node = values_.emit(id, graph.text(twin.target), arguments->view(), *result, shape.view(), view, name);
-    if (casts) node = cast(sweep, node, dtype(view), shape, view, true);
+    NodeId node = values_.emit(id, twin.target, twin_arguments_.view(), *result, sizes(view), view, name);
+    if (casts) node = cast(sweep, node, dtype(view), sizes(view), view, true);
     return node;
   }
 
@@ -316,31 +320,39 @@ class OutOfPlaceRewriter {
       twin.target = sweep.editor().text(text_of("torch.ops.", ops::schema(functional).name()));
     twin.parameters.begin = parameters_.size();
     ops::ParameterReader reader = ops::schema(row).parameters();
-    for (auto p = reader.next(); p; p = reader.next()) parameters_.push_back(*p);
+    for (auto p = reader.next(); p; p = reader.next()) {
+      TwinParameter parameter;
+      parameter.parameter = *p;
+      parameter.name = sweep.editor().text(p->name);
+      parameter.broadcasts = is_elementwise_operand(p->name) && !p->written;
+      parameter.promotes = parameter.broadcasts && p->name != "value";
+      parameter.is_source = p->name == "values" || p->name == "source" || p->name == "src";
+      parameters_.push_back(parameter);
+    }
     twin.parameters.count = parameters_.size() - twin.parameters.begin;
     twins_.push_back(twin);
     return twins_.back();
   }
   /// Arguments in ATen's order, operands at their newest value, what the call leaves out left out.
-  constexpr auto twin_arguments(Sweep& sweep, std::uint32_t view) -> Expected<Pool<Argument>> {
-    Pool<Argument> result;
+  constexpr auto take_twin_arguments(Sweep& sweep, Span<const TwinParameter> parameters, std::uint32_t view) -> Status {
+    twin_arguments_.clear();
     bool by_keyword = false;
-    for (const Bound& bound : bound_) {
+    for (std::uint32_t i = 0; i < parameters.size(); ++i) {
       Argument a;
-      if (bound.parameter.written) {
+      if (parameters[i].parameter.written) {
         a = values_.value_of(view, sweep.id());
-      } else if (!bound.argument) {
+      } else if (!given_[i].is_given) {
         by_keyword = true;
         continue;
       } else {
-        const auto value = read(sweep, *bound.argument);
-        if (!value) return value.error();
+        auto value = read(sweep, given_[i].argument);
+        if (!value) return std::move(value).error();
         a = value->with_keyword({});
       }
-      by_keyword = by_keyword || bound.parameter.keyword_only;
-      result.push_back(by_keyword ? keyword(sweep, bound.parameter.name, a) : a);
+      by_keyword = by_keyword || parameters[i].parameter.keyword_only;
+      twin_arguments_.push_back(a.with_keyword(by_keyword ? parameters[i].name : TextId()));
     }
-    return result;
+    return {};
   }
 
   /// Operands that take part in broadcasting and promotion, by PyTorch's names for them.
@@ -351,28 +363,28 @@ class OutOfPlaceRewriter {
     return false;
   }
   /// An in-place operator does not grow its target: PyTorch raises where an operand would make it.
-  constexpr auto check_operands(Sweep& sweep, ops::WriteRule rule, std::uint32_t view) const -> Status {
+  constexpr auto check_operands(Sweep& sweep, Span<const TwinParameter> parameters, ops::WriteRule rule,
+                                std::uint32_t view) const -> Status {
+    const Graph& graph = sweep.graph();
     const auto shape = analysis_->sizes(analysis_->view(view));
-    for (const auto& [parameter, argument] : bound_) {
-      if (!argument || !argument->is_node() || parameter.written) continue;
-      const NodeId operand = argument->node();
-      const TensorMeta* meta = sweep.graph().tensor(operand);
-      const auto g = geometry_of(sweep.graph(), operand);
-      if (!g) return needs_metadata(sweep, operand);
-      if (is_elementwise_operand(parameter.name)) {
-        if (!broadcasts_to(g->sizes.view(), shape))
-          return error_at(sweep.graph(), sweep.id(), DiagnosticCode::eager_would_raise,
-                          text_of("'", sweep.graph().name(operand), "' does not broadcast to the shape of what is "
-                                  "written; PyTorch raises here"));
-      }
-      const bool must_match = rule == ops::WriteRule::same_dtype &&
-                              (parameter.name == "values" || parameter.name == "source" || parameter.name == "src");
+    for (std::uint32_t i = 0; i < parameters.size(); ++i) {
+      const Argument argument = given_[i].argument;
+      if (!argument.is_node() || parameters[i].parameter.written) continue;
+      const NodeId operand = argument.node();
+      const TensorMeta* meta = graph.tensor(operand);
+      if (meta == nullptr || !has_numbers(graph, *meta)) return needs_metadata(sweep, operand);
+      if (parameters[i].broadcasts && !broadcasts_to(graph.sizes(*meta), shape))
+        return error_at(graph, sweep.id(), DiagnosticCode::eager_would_raise,
+                        text_of("'", graph.name(operand), "' does not broadcast to the shape of what is written; "
+                                "PyTorch raises here"));
+      if (rule != ops::WriteRule::same_dtype || !parameters[i].is_source || meta->dtype == dtype(view)) continue;
       // PyTorch takes index_put_ of one element by a mask for masked_fill_, which casts.
-      const bool fills = parameter.name == "values" && g->element_count() == 1 && is_put_by_mask(Call(sweep.graph(), sweep.id()));
-      if (must_match && !fills && meta->dtype != dtype(view))
-        return error_at(sweep.graph(), sweep.id(), DiagnosticCode::eager_would_raise,
-                        text_of("'", sweep.graph().name(operand), "' is ", dtype_info(meta->dtype).torch_name,
-                                ", its target ", dtype_info(dtype(view)).torch_name, "; PyTorch wants one dtype here"));
+      const bool fills = parameters[i].parameter.name == "values" && geometry_of(graph, operand)->element_count() == 1 &&
+                         is_put_by_mask(Call(graph, sweep.id()));
+      if (!fills)
+        return error_at(graph, sweep.id(), DiagnosticCode::eager_would_raise,
+                        text_of("'", graph.name(operand), "' is ", dtype_info(meta->dtype).torch_name, ", its target ",
+                                dtype_info(dtype(view)).torch_name, "; PyTorch wants one dtype here"));
     }
     return {};
   }
@@ -386,23 +398,25 @@ class OutOfPlaceRewriter {
     }
     return true;
   }
-  constexpr auto result_dtype(Sweep& sweep, ops::WriteRule rule, std::uint32_t view) const -> Expected<DType> {
+  constexpr auto result_dtype(Sweep& sweep, Span<const TwinParameter> parameters, ops::WriteRule rule,
+                              std::uint32_t view) const -> Expected<DType> {
     if (rule == ops::WriteRule::same_dtype) return dtype(view);
     if (rule == ops::WriteRule::comparing) return DType::boolean;
     const Graph& graph = sweep.graph();
     ops::ResultType common;
     common.add_tensor(dtype(view), analysis_->view(view).rank != 0);
-    for (const auto& [parameter, a] : bound_) {
-      if (!a || parameter.written || !is_elementwise_operand(parameter.name) || parameter.name == "value") continue;
-      if (a->is_node()) {
-        if (const TensorMeta* meta = graph.tensor(a->node())) common.add_tensor(meta->dtype, meta->rank != 0);
-      } else if (a->is(ArgumentKind::boolean)) {
+    for (std::uint32_t i = 0; i < parameters.size(); ++i) {
+      if (!parameters[i].promotes) continue;
+      const Argument a = given_[i].argument;
+      if (a.is_node()) {
+        if (const TensorMeta* meta = graph.tensor(a.node())) common.add_tensor(meta->dtype, meta->rank != 0);
+      } else if (a.is(ArgumentKind::boolean)) {
         common.add_number(DTypeCategory::boolean);
-      } else if (a->is(ArgumentKind::integer) || a->is(ArgumentKind::sym_int)) {
+      } else if (a.is(ArgumentKind::integer) || a.is(ArgumentKind::sym_int)) {
         common.add_number(DTypeCategory::integral);
-      } else if (a->is(ArgumentKind::real)) {
+      } else if (a.is(ArgumentKind::real)) {
         common.add_number(DTypeCategory::floating);
-      } else if (a->is(ArgumentKind::complex)) {
+      } else if (a.is(ArgumentKind::complex)) {
         common.add_number(DTypeCategory::complex);
       }
     }
@@ -428,7 +442,7 @@ class OutOfPlaceRewriter {
   /// `view[i, :, mask] = value` as index_put: None where a dimension has no index tensor.
   constexpr auto index_put(Sweep& sweep, const Write& target, const Argument& index, const Argument& value)
       -> Expected<NodeId> {
-    const Pool<Argument> items = index_items(sweep.graph(), index);
+    const auto items = index_items(sweep.graph(), index);
     Pool<Argument> indices;
     const std::uint32_t rank = analysis_->view(target.view).rank;
     // Dimensions of the view that the items account for; an Ellipsis stands for the others.
@@ -460,7 +474,7 @@ class OutOfPlaceRewriter {
     if (!value.is_node()) {
       const NodeId like = values_.like(view, sweep.id());
       if (like == no_node) return needs_metadata(sweep, sweep.id());
-      const Pool<std::int64_t> scalar;
+      const Dims scalar;
       return emit(sweep, "torch.ops.aten.new_full.default", {like, values_.list(scalar.view()), value.with_keyword({})},
                   dtype(view), scalar, view, false);
     }
@@ -507,12 +521,11 @@ class OutOfPlaceRewriter {
     return {};
   }
   static constexpr auto member(Sweep& sweep, NodeId tuple, std::uint32_t index, TensorMeta meta, NodeId position,
-                               std::string_view name) -> NodeId {
-    Graph& graph = sweep.graph();
+                               TextId name) -> NodeId {
     const TensorMeta metas[] = {meta};
     const Argument arguments[] = {tuple, index};
-    return sweep.editor().insert_before(position, "operator.getitem", arguments,
-                                        {ValueKind::tensor, graph.add_metas(metas)}, name);
+    const ValueSpec value{ValueKind::tensor, sweep.graph().add_metas(metas)};
+    return sweep.editor().insert_before(position, sweep.editor().text("operator.getitem"), arguments, value, name);
   }
 
   /// A kernel returns the new values of the operands it writes; they become the newest values after the call.
@@ -532,7 +545,7 @@ class OutOfPlaceRewriter {
       const TensorMeta meta = metas[w.result];
       const auto g = geometry_of(sweep.graph(), meta);
       if (!analysis_->view(w.view).has_geometry) return needs_metadata(sweep, id);
-      if (!g || meta.dtype != dtype(w.view) || !(g->sizes == sizes(w.view)))
+      if (!g || meta.dtype != dtype(w.view) || !(same_elements(g->sizes.view(), sizes(w.view))))
         return error_at(sweep.graph(), id, DiagnosticCode::unsupported_mutation,
                         text_of("result ", w.result, " has not the dtype and shape of the operand it is aliased with"));
       const NodeId value =
@@ -547,8 +560,9 @@ class OutOfPlaceRewriter {
   RewriteCounts counts_;
   std::uint32_t next_write_ = 0;
   Pool<Twin> twins_;  ///< of the operators met so far; few
-  Pool<ops::Parameter> parameters_;
-  Pool<Bound> bound_;
+  Pool<TwinParameter> parameters_;
+  Pool<Given> given_;             ///< by parameter; kept for its memory, as is the next
+  Pool<Argument> twin_arguments_;
 };
 
 }  // namespace fxpass

@@ -35,23 +35,23 @@ class ViewMaker {
   [[nodiscard]] constexpr auto select(std::uint32_t view, std::int64_t dim, std::int64_t index) const
       -> std::optional<std::uint32_t> {
     if (!has_geometry(view)) return std::nullopt;
-    Geometry g = geometry(view);
-    const auto d = wrap_dimension(dim, g.rank());
-    if (!d || g.rank() == 0) return std::nullopt;
-    const std::int64_t i = wrap_index(index, g.sizes[*d]);
-    if (i < 0 || i >= g.sizes[*d]) return std::nullopt;
+    const View& v = analysis_.view(view);
+    const auto sizes = analysis_.sizes(v);
+    const auto strides = analysis_.strides(v);
+    const auto d = wrap_dimension(dim, v.rank);
+    if (!d || v.rank == 0) return std::nullopt;
+    const std::int64_t i = wrap_index(index, sizes[*d]);
+    if (i < 0 || i >= sizes[*d]) return std::nullopt;
     if (is_expansion(view)) {
       const Expansion e = expansion(view, *d);
+      const Dims kept = without(sizes, *d);
       const auto inner = e.is_added ? std::optional(e.parent) : select(e.parent, e.dim, e.is_repeated ? 0 : i);
-      return inner ? expand(*inner, without(g.sizes, *d).view()) : std::nullopt;
+      return inner ? expand(*inner, kept.view()) : std::nullopt;
     }
     Geometry result;
-    result.offset = g.offset + i * g.strides[*d];
-    for (std::uint32_t k = 0; k < g.rank(); ++k) {
-      if (k == *d) continue;
-      result.sizes.push_back(g.sizes[k]);
-      result.strides.push_back(g.strides[k]);
-    }
+    result.offset = v.offset + i * strides[*d];
+    result.sizes = without(sizes, *d);
+    result.strides = without(strides, *d);
     ViewStep step;
     step.kind = ViewStep::Kind::select;
     step.dim = *d;
@@ -72,7 +72,7 @@ class ViewMaker {
     if (is_expansion(view) && b.length() > 0) {
       const Expansion e = expansion(view, *d);
       const auto inner = e.is_repeated ? std::optional(e.parent) : slice(e.parent, e.dim, b.start, b.end, b.step);
-      Pool<std::int64_t> sizes = g.sizes;
+      Dims sizes = g.sizes;
       sizes[*d] = b.length();
       return inner ? expand(*inner, sizes.view()) : std::nullopt;
     }
@@ -126,7 +126,7 @@ class ViewMaker {
     auto strides = view_strides(g, inferred->view());
     if (!strides) return std::nullopt;
     if (is_expansion(view)) {
-      Pool<std::int64_t> kept = *inferred;
+      Dims kept = *inferred;
       for (std::uint32_t i = 0; i < kept.size(); ++i)
         if ((*strides)[i] == 0) kept[i] = 1;
       if (const auto inner = reshape(analysis_.view(view).parent, kept.view())) return expand(*inner, inferred->view());
@@ -145,7 +145,7 @@ class ViewMaker {
     if (order.size() != g.rank()) return std::nullopt;
     Geometry result;
     result.offset = g.offset;
-    Pool<std::int64_t> wrapped;
+    Dims wrapped;
     bool is_identity = true;
     for (std::size_t i = 0; i < order.size(); ++i) {
       const auto d = wrap_dimension(order[i], g.rank());
@@ -158,7 +158,7 @@ class ViewMaker {
     if (is_identity) return view;
     if (is_expansion(view)) {
       const std::uint32_t parent = analysis_.view(view).parent;
-      Pool<std::int64_t> padded;
+      Dims padded;
       padded.resize(g.rank() - analysis_.view(parent).rank, 1);
       padded.append(analysis_.sizes(analysis_.view(parent)));
       const auto inner = reshape(parent, padded.view());
@@ -177,7 +177,7 @@ class ViewMaker {
     const Geometry g = geometry(view);
     if (sizes.size() < g.rank()) return std::nullopt;
     if (is_expansion(view)) {
-      Pool<std::int64_t> resolved;
+      Dims resolved;
       for (std::size_t i = 0; i < sizes.size(); ++i) {
         const std::size_t added = sizes.size() - g.rank();
         resolved.push_back(sizes[i] == -1 && i >= added ? g.sizes[static_cast<std::uint32_t>(i - added)] : sizes[i]);
@@ -207,7 +207,7 @@ class ViewMaker {
     const Geometry g = geometry(view);
     const auto d = wrap_dimension(dim, g.rank() + 1);
     if (!d) return std::nullopt;
-    Pool<std::int64_t> sizes;
+    Dims sizes;
     for (std::uint32_t i = 0; i <= g.rank(); ++i) {
       if (i == *d) sizes.push_back(1);
       if (i < g.rank()) sizes.push_back(g.sizes[i]);
@@ -236,7 +236,7 @@ class ViewMaker {
   [[nodiscard]] constexpr auto index(std::uint32_t view, const Argument& index) const -> IndexedView {
     IndexedView result;
     if (!has_geometry(view)) return result;
-    const Pool<Argument> items = index_items(graph_, index);
+    const auto items = index_items(graph_, index);
     std::int64_t consumed = 0;
     for (const Argument& item : items) consumed += dimensions_indexed(graph_, item);
     std::optional<std::uint32_t> current = view;
@@ -299,11 +299,10 @@ class ViewMaker {
     const std::uint32_t d = dim - added;
     return {v.parent, d, false, analysis_.sizes(parent)[d] != analysis_.sizes(v)[dim]};
   }
-  [[nodiscard]] static constexpr auto without(const Pool<std::int64_t>& sizes, std::uint32_t dim)
-      -> Pool<std::int64_t> {
-    Pool<std::int64_t> result;
-    for (std::uint32_t i = 0; i < sizes.size(); ++i)
-      if (i != dim) result.push_back(sizes[i]);
+  [[nodiscard]] static constexpr auto without(Span<const std::int64_t> numbers, std::uint32_t dim) -> Dims {
+    Dims result;
+    result.append(numbers.first(dim));
+    result.append(numbers.subspan(dim + 1));
     return result;
   }
   [[nodiscard]] constexpr auto has_geometry(std::uint32_t view) const -> bool {
@@ -339,12 +338,12 @@ class ViewRules {
     const auto arguments = graph.arguments(id);
     return arguments.empty() || !arguments[0].is_node() ? no_node : arguments[0].node();
   }
-  /// The view that node `id` is, whose viewed operand is `parent`; none if it makes a fresh tensor.
-  [[nodiscard]] constexpr auto derive(NodeId id, std::uint32_t parent) const -> std::optional<std::uint32_t> {
-    const Operator& op = graph_.op(id);
+  /// The view that a call is, whose viewed operand is `parent`; none if it makes a fresh tensor.
+  [[nodiscard]] constexpr auto derive(const Call& call, std::uint32_t parent) const -> std::optional<std::uint32_t> {
+    const Operator& op = call.op();
     if (analysis_.view(parent).step.is_opaque() && op.view != ops::ViewRule::identity)
-      return make_.opaque(parent, id);
-    return derive(Call(graph_, id), op.view, parent);
+      return make_.opaque(parent, call.id());
+    return derive(call, op.view, parent);
   }
 
   /// The view that member `index` of `list` is, a call that returns several views; opaque where that is not known. What
@@ -378,16 +377,16 @@ class ViewRules {
     return view ? *view : make_.opaque(parent, id);
   }
   /// Sizes of the node's result by its metadata.
-  [[nodiscard]] constexpr auto result_sizes(NodeId id) const -> std::optional<Pool<std::int64_t>> {
+  [[nodiscard]] constexpr auto result_sizes(NodeId id) const -> std::optional<Dims> {
     const auto g = geometry_of(graph_, id);
     if (!g) return std::nullopt;
     return g->sizes;
   }
   [[nodiscard]] constexpr auto numbers(const Call& call, std::string_view name) const
-      -> std::optional<Pool<std::int64_t>> {
+      -> std::optional<Dims> {
     const auto list = call.integers(name);
     if (!list) return std::nullopt;
-    Pool<std::int64_t> result;
+    Dims result;
     for (const SymInt s : *list) {
       if (s.is_symbolic()) return std::nullopt;
       result.push_back(s.value());
@@ -460,7 +459,7 @@ class ViewRules {
         return from.rank < 2 ? parent : or_opaque(swap(parent, 0, 1), parent, id);
       case ops::ViewRule::reverse_dimensions: {
         if (!from.has_geometry) return make_.opaque(parent, id);
-        Pool<std::int64_t> order;
+        Dims order;
         for (std::uint32_t i = from.rank; i-- > 0;) order.push_back(i);
         return or_opaque(make_.permute(parent, order.view()), parent, id);
       }
@@ -520,7 +519,7 @@ class ViewRules {
 
   [[nodiscard]] constexpr auto swap(std::uint32_t parent, std::uint32_t a, std::uint32_t b) const
       -> std::optional<std::uint32_t> {
-    Pool<std::int64_t> order;
+    Dims order;
     for (std::uint32_t i = 0; i < analysis_.view(parent).rank; ++i) order.push_back(i == a ? b : i == b ? a : i);
     // Swapping dimensions of a tensor without any is allowed and does nothing.
     return order.empty() ? std::optional(parent) : make_.permute(parent, order.view());
@@ -528,11 +527,11 @@ class ViewRules {
 
   /// `movedim`: dimension source[i] goes to destination[i], the others stay in order.
   [[nodiscard]] constexpr auto moved_order(const Call& call, std::uint32_t rank) const
-      -> std::optional<Pool<std::int64_t>> {
+      -> std::optional<Dims> {
     const auto source = numbers(call, "source");
     const auto destination = numbers(call, "destination");
     if (!source || !destination || source->size() != destination->size()) return std::nullopt;
-    Pool<std::int64_t> order;
+    Dims order;
     order.resize(rank, -1);
     Pool<std::uint8_t> moved;
     moved.resize(rank, 0);

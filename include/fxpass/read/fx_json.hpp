@@ -415,12 +415,20 @@ class FxGraphReader {
       std::string_view kind_name;
       if (!json_.as(input_json, "member 'input'", input) || !json_.member(input, "kind", kind_name)) return false;
       constexpr InputKind kinds[] = {InputKind::user_input, InputKind::parameter, InputKind::buffer,
-                                     InputKind::tensor_constant};
+                                     InputKind::tensor_constant, InputKind::constant_input};
       const auto kind =
           std::find_if(std::begin(kinds), std::end(kinds), [&](InputKind k) { return to_string(k) == kind_name; });
       if (kind == std::end(kinds)) return json_.malformed("an input is of unknown kind '", kind_name, "'");
       spec.kind = *kind;
-      if (spec.kind != InputKind::user_input) spec.target = builder_.text(node.target);
+      std::string_view target = node.target;
+      if (!json_.optional_member(input, "target", target)) return false;
+      if (spec.kind != InputKind::user_input && spec.kind != InputKind::constant_input)
+        spec.target = builder_.text(target);
+      if (!json_.optional_member(input, "persistent", spec.persistent)) return false;
+      Json constant;
+      if (spec.kind == InputKind::constant_input &&
+          (!json_.member(input, "constant", constant) || !read_argument(constant, spec.constant)))
+        return false;
       if (!read_storage(input, spec.storage)) return false;
     }
     return give(node.name, builder_.placeholder(node.name, node.target, value, spec));
@@ -623,7 +631,8 @@ class FxGraphReader {
         if (input < 0 || input >= static_cast<std::int64_t>(inputs.size()))
           return json_.malformed("an output is the new value of input ", input, ", but there are ", inputs.size());
         spec.input = static_cast<std::uint32_t>(input);
-        spec.target = builder_.graph().node(inputs[spec.input].node).target;
+        const InputSpec& mutated = builder_.graph().inputs()[spec.input];
+        spec.target = mutated.target == TextId{} ? builder_.graph().node(mutated.node).target : mutated.target;
       }
       specs.push_back(spec);
     }

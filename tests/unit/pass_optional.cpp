@@ -149,6 +149,14 @@ static_assert(text_of(contract_of<OptionalPass<TurnAlone>>) ==
               "  if on       relu_found\n"
               "  keeps       everything\n");
 
+// Found as the pass would be.
+constexpr auto with_switch = pipeline(FindRelu{}, optional_pass(TurnAlone{}, true), NeedsRelu{});
+static_assert(std::same_as<decltype(with_switch.insert_before<TurnAlone>(TurnForward{})),
+                           Pipeline<FindRelu, TurnForward, OptionalPass<TurnAlone>, NeedsRelu>>);
+static_assert(std::same_as<decltype(with_switch.replace<TurnAlone>(TurnAlone{})),
+                           Pipeline<FindRelu, TurnAlone, NeedsRelu>>);
+static_assert(with_switch.get<TurnAlone>().is_on() && with_switch.get<OptionalPass<TurnAlone>>().is_on());
+
 // On and off ------------------------------------------------------------------------------------------------
 template <class P>
 constexpr auto switched_on_it_is_the_pass() -> bool {

@@ -235,6 +235,7 @@ static_assert(std::same_as<decltype(Sin{} | base), Pipeline<Sin, Neg, Abs>>);
 static_assert(std::same_as<decltype(pipeline(Sin{}, base, FindRelu{})), Pipeline<Sin, Neg, Abs, FindRelu>>);
 static_assert(std::same_as<decltype(base.insert_before<Neg>(Sin{})), Pipeline<Sin, Neg, Abs>>);
 static_assert(std::same_as<decltype(base.insert_before<Abs>(Sin{})), Pipeline<Neg, Sin, Abs>>);
+static_assert(std::same_as<decltype(base.insert_before<const Abs>(Sin{})), Pipeline<Neg, Sin, Abs>>);
 static_assert(std::same_as<decltype(base.insert_after<Abs>(Sin{})), Pipeline<Neg, Abs, Sin>>);
 static_assert(std::same_as<decltype(base.insert_after<Neg>(pipeline(Sin{}, FindRelu{}))),
                            Pipeline<Neg, Sin, FindRelu, Abs>>);

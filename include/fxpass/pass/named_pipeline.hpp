@@ -73,6 +73,7 @@ struct Part {
 template <TextConstant Name, class... P>
 struct NamedPipeline {
   static constexpr std::string_view name = Name.view();
+  using passes_inside = detail::types<P...>;
   using needs = needs_of<Pipeline<P...>>;
   using forbids = forbids_of<Pipeline<P...>>;
   using establishes = establishes_of<Pipeline<P...>>;

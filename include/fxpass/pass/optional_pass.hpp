@@ -147,7 +147,8 @@ struct SwitchFor<P> {
 
 }  // namespace detail
 
-/// Pass `P` with a switch. It has the name of the pass, and is in a pipeline what the pass would be there.
+/// Pass `P` with a switch. It has the name of the pass, and is in a pipeline what the pass would be there:
+/// `insert_before<P>`, `replace<P>` and the like find it.
 ///
 /// Switched on it is the pass. Switched off it leaves the graph alone, and what the pass would establish has
 /// to be true already: facts that a graph shows are checked, with `fact_violated` where they are not true, so

@@ -35,6 +35,8 @@ namespace fxpass {
 
 template <class... P>
 class Pipeline;
+template <class P>
+class OptionalPass;
 
 namespace detail {
 
@@ -103,14 +105,28 @@ struct Splice {
   using type = decltype(splice(std::make_index_sequence<count>()));
 };
 
-/// Where `Q` is among `P`, or their number.
+/// Where `Q` is among `P`, as it is or as an optional pass; their number if it is not there. Nothing is `const`, though
+/// `decltype` of a constant is.
 template <class Q, class... P>
 [[nodiscard]] consteval auto position_of() -> std::size_t {
-  const std::array<bool, sizeof...(P)> same{std::same_as<Q, P>...};
-  std::size_t i = 0;
-  while (i < same.size() && !same[i]) ++i;
-  return i;
+  using Wanted = std::remove_const_t<Q>;
+  constexpr std::size_t position = first_false({!std::same_as<Wanted, P>...});
+  if constexpr (position != sizeof...(P))
+    return position;
+  else
+    return first_false({!std::same_as<OptionalPass<Wanted>, P>...});
 }
+
+template <class Q, class List>
+inline constexpr bool is_among = false;
+/// Whether pass `P` is made of passes, of which `Q` is one.
+template <class Q, class P>
+inline constexpr bool is_inside = false;
+template <class Q, class P>
+  requires requires { typename P::passes_inside; }
+inline constexpr bool is_inside<Q, P> = is_among<Q, typename P::passes_inside>;
+template <class Q, class... P>
+inline constexpr bool is_among<Q, types<P...>> = ((std::same_as<Q, P> || is_inside<Q, P>) || ...);
 
 template <class List>
 struct VerdictOnList;
@@ -124,7 +140,14 @@ template <class Q, std::size_t Offset, std::size_t Removed, class New, class... 
 [[nodiscard]] consteval auto judge_splice() {
   constexpr std::size_t position = position_of<Q, P...>();
   if constexpr (position == sizeof...(P)) {
-    return verdict::no_such_pass<verdict::pass<Q>, verdict::in<Pipeline<P...>>>();
+    constexpr std::size_t around = first_false({!is_inside<Q, P>...});
+    if constexpr (around == sizeof...(P)) {
+      return verdict::no_such_pass<verdict::pass<Q>, verdict::in<Pipeline<P...>>>();
+    } else {
+      using Around = at<around, types<P...>>;
+      return verdict::no_such_pass<verdict::pass<Q>, verdict::in<Pipeline<P...>>, verdict::is_inside<Around>,
+                                   verdict::to_mend<verdict::replace<Around>>>();
+    }
   } else {
     using Spliced = typename Splice<position + Offset, Removed, types<P...>, New>::type;
     return typename VerdictOnList<Spliced>::type();

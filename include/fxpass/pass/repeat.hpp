@@ -130,6 +130,7 @@ class Repeat {
   static constexpr std::string_view name{detail::NameOfRepeat<P...>::chars.data(),
                                          detail::NameOfRepeat<P...>::size};
   static constexpr int limit = Limit;
+  using passes_inside = detail::types<P...>;
   using needs = needs_of<Pipeline<P...>>;
   using forbids = forbids_of<Pipeline<P...>>;
   using establishes = establishes_of<Pipeline<P...>>;

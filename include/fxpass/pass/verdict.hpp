@@ -44,6 +44,10 @@ template <class E>
 struct emit_with;
 template <class P>
 struct in;
+template <class P>
+struct is_inside;
+template <class P>
+struct replace;
 
 // Why: the order of passes, and what is known of a module.
 template <class P>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Putting passes together: a pipeline that is repeated until it changes nothing, inserted into the default one; a pass
-// that an option switches off; what the compiler is told about all of them, as text. docs/facts-and-contracts.md shows
-// parts of it.
+// Putting passes together: a pipeline that is repeated until it changes nothing, inserted into the default one; a
+// pass that an option switches off; an order that the compiler finds; what it is told about all of them, as text.
+// docs/facts-and-contracts.md shows parts of it.
 #include <fxpass/fxpass.hpp>
 
 #include <cstdio>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 using fxpass::NodeId;
@@ -68,6 +69,10 @@ constexpr auto passes_for(bool rewrites_devices) {
       .insert_before<fxpass::DeviceRewriterPass>(simplify)
       .replace<fxpass::DeviceRewriterPass>(fxpass::optional_pass(fxpass::DeviceRewriterPass{}, rewrites_devices));
 }
+
+constexpr auto found = fxpass::auto_order(fxpass::InPlaceToOutOfPlacePass{}, fxpass::AliasingOutputRewritePass{});
+static_assert(std::is_same_v<decltype(found), const fxpass::Pipeline<fxpass::AliasingOutputRewritePass,
+                                                                     fxpass::InPlaceToOutOfPlacePass>>);
 
 // Passes run in constant expressions too, so that a test of one needs no program.
 static_assert([] {

@@ -22,15 +22,21 @@ class SmallPool {
   static_assert(std::is_trivially_copyable_v<T>, "fxpass::SmallPool holds plain records only");
 
  public:
+  /// As containers name it.
   using value_type = T;
 
   // The elements in place are left as they are until they are used: there may be many of them.
+  /// No elements.
   constexpr SmallPool() {}  // NOLINT(modernize-use-equals-default)
+
+  /// Copies the elements: O(size).
   constexpr explicit SmallPool(Span<const T> values) { append(values); }
   constexpr SmallPool(const SmallPool& other) { append(other.view()); }
+  /// Takes the elements; `other` is then empty. O(1), or O(N) for those in place.
   constexpr SmallPool(SmallPool&& other) noexcept : size_(other.size_), more_(static_cast<Pool<T>&&>(other.more_)) {
     take_elements_in_place(other);
   }
+  /// Copies the elements: O(size).
   constexpr auto operator=(const SmallPool& other) -> SmallPool& {
     if (this != &other) {
       clear();
@@ -38,6 +44,7 @@ class SmallPool {
     }
     return *this;
   }
+  /// Takes the elements; `other` is then empty.
   constexpr auto operator=(SmallPool&& other) noexcept -> SmallPool& {
     if (this != &other) {
       size_ = other.size_;
@@ -48,18 +55,23 @@ class SmallPool {
   }
   constexpr ~SmallPool() = default;
 
+  /// How many elements there are, and whether there is none.
   [[nodiscard]] constexpr auto size() const -> std::uint32_t { return size_; }
   [[nodiscard]] constexpr auto empty() const -> bool { return size_ == 0; }
+  /// The elements, one behind the other. Valid until the next growth, and as long as the pool stays where it
+  /// is.
   [[nodiscard]] constexpr auto data() -> T* { return is_in_place() ? few_ : more_.data(); }
   [[nodiscard]] constexpr auto data() const -> const T* { return is_in_place() ? few_ : more_.data(); }
   [[nodiscard]] constexpr auto begin() -> T* { return data(); }
   [[nodiscard]] constexpr auto end() -> T* { return data() + size_; }
   [[nodiscard]] constexpr auto begin() const -> const T* { return data(); }
   [[nodiscard]] constexpr auto end() const -> const T* { return data() + size_; }
+  /// The element at `i`, and the last one. Need an `i < size()`, or an element; neither is checked.
   [[nodiscard]] constexpr auto operator[](std::uint32_t i) -> T& { return data()[i]; }
   [[nodiscard]] constexpr auto operator[](std::uint32_t i) const -> const T& { return data()[i]; }
   [[nodiscard]] constexpr auto back() -> T& { return data()[size_ - 1]; }
   [[nodiscard]] constexpr auto back() const -> const T& { return data()[size_ - 1]; }
+  /// All elements.
   [[nodiscard]] constexpr auto view() const -> Span<const T> { return {data(), size_}; }
 
   /// Appends one record.
@@ -84,11 +96,13 @@ class SmallPool {
     if (!is_in_place()) more_.resize(count);
     size_ = count;
   }
+  /// No elements; memory that was allocated is kept.
   constexpr void clear() {
     more_.clear();
     size_ = 0;
   }
 
+  /// Equal if the elements are. O(size).
   friend constexpr auto operator==(const SmallPool& a, const SmallPool& b) -> bool {
     return same_elements(a.view(), b.view());
   }

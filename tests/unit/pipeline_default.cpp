@@ -7,8 +7,10 @@
 #include "twice.hpp"
 #include "whole_program.hpp"
 
+#include <array>
 #include <concepts>
 #include <cstdint>
+#include <string_view>
 
 namespace {
 
@@ -57,6 +59,33 @@ TEST_CASE("the passes in one traversal do what they do one after the other, on r
   // Both kinds are met often: the programs hold unknown kernels and groups, but not all of them.
   CHECK(graphs > 500);
   CHECK(errors > 500);
+}
+
+/// Counts, for each pass, the programs that it left as they were, and those of which it said so.
+struct Claims {
+  std::array<int, 5> unchanged{};
+  std::array<int, 5> claimed{};
+  Graph graph;
+  void before(std::string_view, const Graph& g) { graph = g; }
+  void after(const PassReport& report, const Graph& g) {
+    unchanged[report.index] += g == graph ? 1 : 0;
+    claimed[report.index] += report.claims_unchanged ? 1 : 0;
+  }
+};
+TEST_CASE("a pass that finds nothing to change says so, and another one does not") {
+  const Registries registries;
+  const auto passes = get_default_pass_manager(registries.options());
+  Claims claims;
+  Context context;
+  VerifyEach verify;
+  int programs = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed)
+    if (passes.run_passes(Module<>(RandomProgram(seed).make(4)), context, claims, verify)) ++programs;
+  CHECK(claims.claimed == claims.unchanged);
+  for (const int count : claims.claimed) {
+    CHECK(count > 50);
+    CHECK(count < programs - 50);
+  }
 }
 
 TEST_CASE("the default pipeline proves what it establishes") {

@@ -32,6 +32,7 @@ struct AliasingOutputRewritePass {
   struct State {
     AliasAnalysis* analysis;  ///< the artifact that is filled
     AliasAnalyser analyser;   ///< which fills it
+    bool has_changed = false;  ///< the graph: an output more, or what the registry knows of a kernel
   };
 
   constexpr auto begin(Graph&, Artifacts<AliasingOutputRewritePass>& artifacts, Context&) const -> State {
@@ -42,17 +43,24 @@ struct AliasingOutputRewritePass {
   constexpr auto visit(State& state, Sweep& sweep) const -> Status {
     Graph& graph = sweep.graph();
     const NodeId id = sweep.id();
-    if (graph.node(id).kind == NodeKind::output) return append_written_inputs(*state.analysis, graph, id);
+    if (graph.node(id).kind == NodeKind::output) {
+      const std::size_t outputs = graph.outputs().size();
+      Status done = append_written_inputs(*state.analysis, graph, id);
+      state.has_changed = state.has_changed || graph.outputs().size() != outputs;
+      return done;
+    }
     if (Status visited = state.analyser.visit(graph, id); !visited) return visited;
     // What the registry knew is said in the graph from now on, so that nothing later has to ask it again.
     if (is_kernel_call(graph.op(id))) {
+      state.has_changed = true;
       const KernelCall kernel(graph, id);
       if (const auto aliases = kernel_aliases(kernel, kernels)) set_kernel_aliases(graph, kernel, *aliases);
     }
     return {};
   }
-  constexpr auto finish(State&, Graph& graph, Context& context) const -> Status {
+  constexpr auto finish(State& state, Graph& graph, Context& context) const -> Status {
     context.count("original_output_count", graph.original_output_count());
+    if (!state.has_changed) context.claim_unchanged();
     return {};
   }
 

@@ -67,6 +67,7 @@ struct CollectiveReplicaGroupsPass {
   }
   constexpr auto finish(State& state, Graph&, Context& context) const -> Status {
     context.count("resolved_count", state.resolved_count);
+    if (state.resolved_count == 0) context.claim_unchanged();
     return {};
   }
 

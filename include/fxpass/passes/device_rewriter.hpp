@@ -56,6 +56,7 @@ struct DeviceRewriterPass {
   }
   constexpr auto finish(State& state, Graph&, Context&) const -> Status {
     state.context->count("rewrite_count", state.rewrite_count);
+    if (!state.device && !state.string) state.context->claim_unchanged();
     return {};
   }
 

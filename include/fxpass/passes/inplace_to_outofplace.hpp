@@ -41,6 +41,7 @@ struct InPlaceToOutOfPlacePass {
     context.count("inplace_methods", state.counts().in_place_methods);
     context.count("copy_", state.counts().copies);
     context.count("setitem", state.counts().setitems);
+    if (!state.has_rewritten()) context.claim_unchanged();
     return {};
   }
 };

@@ -35,6 +35,7 @@ struct NkiKernelWriteBackendConfigPass {
   };
   struct State {
     std::int64_t kernel_call_count = 0;  ///< calls so far
+    bool has_configured = false;         ///< one of them, at least
     Pool<Config> configs;                ///< of the kernels met so far; few
   };
 
@@ -57,6 +58,7 @@ struct NkiKernelWriteBackendConfigPass {
     }
     const auto aliases = kernel_aliases(kernel, kernels);
     if (!aliases) return aliases.error();
+    state.has_configured = true;
     set_kernel_aliases(graph, kernel, *aliases);
     if (kernel.backend_config_position() != KernelCall::not_given) {
       Argument& config = graph.mutable_arguments(id)[kernel.backend_config_position()];
@@ -66,6 +68,7 @@ struct NkiKernelWriteBackendConfigPass {
   }
   constexpr auto finish(State& state, Graph&, Context& context) const -> Status {
     context.count("kernel_call_count", state.kernel_call_count);
+    if (!state.has_configured) context.claim_unchanged();
     return {};
   }
 

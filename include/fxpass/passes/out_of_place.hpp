@@ -33,6 +33,8 @@ class OutOfPlaceRewriter {
 
   /// What was rewritten so far.
   [[nodiscard]] constexpr auto counts() const -> const RewriteCounts& { return counts_; }
+  /// Whether there was anything to rewrite. If not, the graph is what it was.
+  [[nodiscard]] constexpr auto has_rewritten() const -> bool { return has_rewritten_; }
 
   /// Whether nodes of this operator have to be visited before anything has been written; from then on, all have to.
   [[nodiscard]] static constexpr auto concerns(const Operator& op) -> bool {
@@ -61,6 +63,9 @@ class OutOfPlaceRewriter {
     while (next_write_ < analysis_->writes().size() && analysis_->writes()[next_write_].node == id) ++next_write_;
     const auto writes = analysis_->writes().subspan(first, next_write_ - first);
     if (!writes.empty() || rule == ops::WriteRule::kernel) values_.attach(sweep.editor());
+    // Batch norm in evaluation mode is a write by its operator alone.
+    has_rewritten_ = has_rewritten_ || !writes.empty() ||
+                     (rule != ops::WriteRule::unknown && rule != ops::WriteRule::batch_norm);
     switch (rule) {
       case ops::WriteRule::nothing: return drop(sweep);
       case ops::WriteRule::kernel: return rewrite_kernel(sweep, writes);
@@ -558,6 +563,7 @@ class OutOfPlaceRewriter {
   const AliasAnalysis* analysis_;
   Functionaliser values_;
   RewriteCounts counts_;
+  bool has_rewritten_ = false;
   std::uint32_t next_write_ = 0;
   Pool<Twin> twins_;  ///< of the operators met so far; few
   Pool<TwinParameter> parameters_;

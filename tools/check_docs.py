@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Holds the pages of docs/ to the programs in examples/, which are compiled and run as tests.
+"""Holds the pages of docs/ to the programs in examples/, which are compiled and run as tests, and the code in the
+comments of headers to tests/docs/comments.cpp, which is compiled.
 
-    tools/check_docs.py --excerpts                 each C++ and Python block stands in an example or a header
+    tools/check_docs.py --excerpts                 each C++ and Python block of a page stands in an example or a
+                                                   header, each piece of code in a comment in that file
     tools/check_docs.py --output PAGE PROGRAM...   each text block of PAGE is printed by a PROGRAM, run here
 
 A text block may leave lines of the output out, and three points at the end of a line stand for its rest.
@@ -18,6 +20,7 @@ import textwrap
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
+COMMENT_CODE = re.compile(r"^ *///\n((?: *///     .*\n)+)", re.M)
 SOURCES = {"cpp": ("examples/**/*.cpp", "include/**/*.hpp"), "python": ("examples/**/*.py",)}
 
 
@@ -37,6 +40,23 @@ def stands_in(block, source):
         textwrap.dedent("\n".join(lines[at : at + len(wanted)])).splitlines() == wanted
         for at in range(len(lines) - len(wanted) + 1)
     )
+
+
+def check_comments():
+    """Code is what has a statement in it; a block that leaves something out, by a line of three points, is none."""
+    compiled = (ROOT / "tests" / "docs" / "comments.cpp").read_text(encoding="utf-8")
+    problems = []
+    for header in sorted(ROOT.glob("include/**/*.hpp")):
+        text = header.read_text(encoding="utf-8")
+        for match in COMMENT_CODE.finditer(text):
+            lines = [line.strip().removeprefix("///") for line in match[1].splitlines()]
+            is_code = any(re.search(r";( *//.*)?$", line) for line in lines)
+            if is_code and "..." not in map(str.strip, lines) and not stands_in("\n".join(lines), compiled):
+                line = text.count("\n", 0, match.start(1)) + 1
+                problems.append(
+                    f"{header.relative_to(ROOT)}:{line}: error: this code does not stand in tests/docs/comments.cpp"
+                )
+    return problems
 
 
 def check_excerpts():
@@ -82,7 +102,7 @@ def main():
     parser.add_argument("--excerpts", action="store_true")
     parser.add_argument("--output", nargs="+", metavar="PAGE_OR_PROGRAM", default=[])
     arguments = parser.parse_args()
-    problems = check_excerpts() if arguments.excerpts else []
+    problems = check_excerpts() + check_comments() if arguments.excerpts else []
     if arguments.output:
         problems += check_output(pathlib.Path(arguments.output[0]), arguments.output[1:])
     for problem in problems:

@@ -320,7 +320,7 @@ class LowerTo {
 
 /// A function from modules to HLO for `target`, by the lowerings of `list`:
 ///
-///     program.and_then(get_default_pass_manager()).and_then(lower(neuron::trn2))
+///     const auto lowered = program.and_then(get_default_pass_manager()).and_then(lower(neuron::trn2));
 template <class Target, class List>
 [[nodiscard]] constexpr auto lower(const Target& target, List list) {
   using OfTarget = decltype(detail::judge_target<Target>());

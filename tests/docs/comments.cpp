@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The code in the headers' comments, each piece as it stands there and with what it takes for granted around it, so that
+// it compiles. tools/check_docs.py looks each of them up here.
+#include <fxpass/fxpass.hpp>
+
+#include <string_view>
+#include <utility>
+
+using namespace fxpass;
+
+namespace {
+
+// graph/builder.hpp, graph/editor.hpp --------------------------------------------------------------------------------
+[[maybe_unused]] constexpr auto build() -> Graph {
+  GraphBuilder b;
+  const NodeId x = b.placeholder("x", b.tensor(DType::f32, {4, 3}));
+  const NodeId y = b.call_method("add_", {x, 1}, b.tensor(DType::f32, {4, 3}));
+  b.output({y});
+  Graph graph = std::move(b).finish();
+  return graph;
+}
+[[maybe_unused]] constexpr auto edit(Graph& graph, NodeId x, NodeId id, ValueSpec value) -> Renumbering {
+  Editor edit(graph);
+  const NodeId twin = edit.insert_before(id, "torch.ops.aten.relu.default", {x}, value);
+  edit.replace_uses(id, twin);
+  edit.erase(id);
+  const Renumbering moved = edit.commit();
+  return moved;
+}
+
+// pass/contract.hpp, pass/fact.hpp, pass/pass.hpp ----------------------------------------------------------------------
+struct Contracted {
+  using needs = facts<AliasesAnalysed>;               // must be true before
+  using forbids = facts<OutOfPlace>;                  // must not be true before
+  using establishes = facts<OutOfPlace>;              // is true behind
+  using keeps = everything_but<AliasesAnalysed>;      // what else stays true: or
+                                                      // everything, nothing, facts<...>
+};
+namespace own {
+using T = int;
+struct OutOfPlace {
+  static constexpr std::string_view name = "out_of_place";
+  using provider = InPlaceToOutOfPlacePass;                       // what errors propose; may be incomplete
+  static constexpr auto check(const Graph& graph) -> Status;      // where a graph can show it
+  using artifact = T;                                             // where a value comes with it: an analysis
+};
+static_assert(FactWithArtifact<own::OutOfPlace> && CheckableFact<own::OutOfPlace>);
+}  // namespace own
+struct MyPass {
+  static constexpr std::string_view name = "my_pass";
+  constexpr auto run(Graph graph, Context& context) const -> Expected<Graph>;
+};
+static_assert(FXPass<MyPass>);
+
+// pass/forward.hpp ---------------------------------------------------------------------------------------------------
+constexpr auto is_dropout(const Operator& op) -> bool { return op.kind == NodeKind::call_module; }
+struct CountDropout {
+  static constexpr std::string_view name = "count_dropout";
+  struct State { Context* context; };
+  constexpr auto begin(Graph&, Artifacts<CountDropout>&, Context& context) const -> State { return {&context}; }
+  static constexpr auto wants(const Operator& op) -> bool { return is_dropout(op); }
+  constexpr auto visit(State& state, Sweep&) const -> Status { state.context->count("dropouts"); return {}; }
+  constexpr auto finish(State&, Graph&, Context&) const -> Status { return {}; }
+};
+static_assert(ForwardPass<CountDropout>);
+
+// pass/pipeline.hpp, pass/auto_order.hpp, pass/repeat.hpp, pass/optional_pass.hpp --------------------------------------
+[[maybe_unused]] void run(const Graph& graph) {
+  constexpr auto passes = pipeline(DeviceRewriterPass{}, AliasingOutputRewritePass{}, InPlaceToOutOfPlacePass{});
+  Expected<Module<OnTargetDevice, MutationsSurfaced, OutOfPlace>> done = passes(Module<>(graph));
+  static_cast<void>(done);
+}
+struct Fold : MyPass {};
+struct Drop : MyPass {
+  static constexpr std::string_view name = "drop";
+};
+[[maybe_unused]] constexpr auto ordered() {
+  constexpr auto passes =
+      auto_order(InPlaceToOutOfPlacePass{}, DeviceRewriterPass{}, AliasingOutputRewritePass{});
+  // is pipeline(DeviceRewriterPass{}, AliasingOutputRewritePass{}, InPlaceToOutOfPlacePass{})
+  return passes;
+}
+[[maybe_unused]] constexpr auto repeated() {
+  constexpr auto simplify = repeat<20>(pipeline(Fold{}, Drop{}));  // a pass: "repeat(fold | drop)"
+  return simplify;
+}
+struct Options {
+  bool rewrites_devices = true;
+};
+[[maybe_unused]] auto choose(Options options) {
+  const auto passes = get_default_pass_manager().replace<DeviceRewriterPass>(
+      optional_pass(DeviceRewriterPass{}, options.rewrites_devices));
+  return passes;
+}
+
+// pass/observer.hpp, pass/verify_each.hpp -----------------------------------------------------------------------------
+struct Observer {
+  void before(std::string_view pass, const Graph&);
+  void after(const PassReport&, const Graph&);
+  void failed(std::string_view pass, const Diagnostics&, const Graph& before);
+};
+static_assert(PassObserver<Observer>);
+[[maybe_unused]] auto verified(const Module<>& module) {
+  constexpr auto passes = get_default_pass_manager();
+  Context context;
+  VerifyEach verify;
+  auto done = passes.run_passes(module, context, verify);
+  return done;
+}
+
+[[maybe_unused]] auto compiled(const Expected<Module<>>& program) {
+  const auto lowered = program.and_then(get_default_pass_manager()).and_then(lower(neuron::trn2));
+  return lowered;
+}
+
+// lower/ -------------------------------------------------------------------------------------------------------------
+struct LowerCube {
+  static constexpr std::string_view op = "mylib.cube";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "x");
+    return c.builder().multiply(x, c.builder().multiply(x, x));
+  }
+};
+constexpr auto mine = default_lowerings + lowerings<LowerCube>{};
+struct LowerSum {
+  static constexpr std::string_view op = "mylib.sum";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const auto [a, b] = c.operands(call, Meeting::arithmetic, "self", "other");
+    return c.builder().add(a, b);
+  }
+};
+[[maybe_unused]] constexpr auto more = mine + lowerings<LowerSum>{};
+
+}  // namespace

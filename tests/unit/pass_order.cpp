@@ -69,10 +69,10 @@ static_assert(std::same_as<order_verdict<Rewrite, Analyse>,
 static_assert(std::same_as<order_verdict<Analyse, Silent, Rewrite>,
                            wrong_pass_order<pass<Rewrite>, needs<Analysed>, was_lost_by<Silent>,
                                             to_mend<declare_keeps<Analysed>, in<Silent>>>>);
-// Nothing in front, yet no module could bring it past Silent.
+// Nothing in front, yet no module could bring it past Silent. Which is not to blame: nobody establishes it.
 static_assert(std::same_as<order_verdict<Silent, Rewrite>,
-                           wrong_pass_order<pass<Rewrite>, needs<Analysed>, was_lost_by<Silent>,
-                                            to_mend<declare_keeps<Analysed>, in<Silent>>>>);
+                           wrong_pass_order<pass<Rewrite>, needs<Analysed>, would_be_lost_by<Silent>,
+                                            to_mend<add<Analyse>, before<Rewrite>>>>);
 // What is established later is the nearer mend than what was lost before it ever was.
 static_assert(std::same_as<order_verdict<Silent, Rewrite, Analyse>,
                            wrong_pass_order<pass<Rewrite>, needs<Analysed>, is_established_later_by<Analyse>,
@@ -80,16 +80,77 @@ static_assert(std::same_as<order_verdict<Silent, Rewrite, Analyse>,
 using RewriteAgain = NamedPass<"rewrite_again", Rewrite>;
 static_assert(std::same_as<order_verdict<Analyse, Rewrite, RewriteAgain>,
                            wrong_pass_order<pass<RewriteAgain>, needs<Analysed>, was_lost_by<Rewrite>,
-                                            to_mend<fxpass::verdict::move<RewriteAgain>, before<Rewrite>>>>);
+                                            to_mend<leave_out<RewriteAgain>>>>);
 using AnalyseAgain = NamedPass<"analyse_again", Analyse>;
 static_assert(std::same_as<order_verdict<Analyse, Rewrite, AnalyseAgain>,
                            wrong_pass_order<pass<AnalyseAgain>, forbids<Rewritten>, was_established_by<Rewrite>,
                                             to_mend<fxpass::verdict::move<AnalyseAgain>, before<Rewrite>>>>);
+// A mend that would lead to the next error is not proposed: Circular needs what Rewrite loses and what it establishes.
+struct Circular : Idle {
+  static constexpr std::string_view name = "circular";
+  using needs = facts<Analysed, Rewritten>;
+  using keeps = everything;
+};
+static_assert(std::same_as<order_verdict<Analyse, Rewrite, Circular>,
+                           wrong_pass_order<pass<Circular>, needs<Analysed>, was_lost_by<Rewrite>,
+                                            to_mend<leave_out<Circular>>>>);
+// Nor one that would break a pass that was right: Between needs what Spoils loses.
+struct Between : Idle {
+  static constexpr std::string_view name = "between";
+  using needs = facts<Shown>;
+  using keeps = everything_but<Analysed>;
+};
+struct Spoils : Idle {
+  static constexpr std::string_view name = "spoils";
+  using needs = facts<Analysed>;
+  using keeps = everything_but<Shown>;
+};
+static_assert(std::same_as<order_verdict<Analyse, Between, Spoils>,
+                           wrong_pass_order<pass<Spoils>, needs<Analysed>, was_lost_by<Between>,
+                                            to_mend<leave_out<Spoils>>>>);
+// A mistake further behind does not hide the mend of this one.
+static_assert(std::same_as<order_verdict<Rewrite, Analyse, Circular>,
+                           wrong_pass_order<pass<Rewrite>, needs<Analysed>, is_established_later_by<Analyse>,
+                                            to_mend<fxpass::verdict::move<Analyse>, before<Rewrite>>>>);
+struct Unrelated {
+  static constexpr std::string_view name = "unrelated";
+};
+struct NeedsUnrelated : Idle {
+  static constexpr std::string_view name = "needs_unrelated";
+  using needs = facts<Unrelated>;
+  using keeps = everything;
+};
+struct GivesUnrelated : Idle {
+  static constexpr std::string_view name = "gives_unrelated";
+  using establishes = facts<Unrelated>;
+  using keeps = everything;
+};
+static_assert(std::same_as<order_verdict<Rewrite, Analyse, NeedsUnrelated, GivesUnrelated>,
+                           wrong_pass_order<pass<Rewrite>, needs<Analysed>, is_established_later_by<Analyse>,
+                                            to_mend<fxpass::verdict::move<Analyse>, before<Rewrite>>>>);
+// Lost in between by one pass, established again by a later one: whoever lost it is named, not who is behind.
+using AnalyseLater = NamedPass<"analyse_later", Analyse>;
+struct Loses : Idle {
+  static constexpr std::string_view name = "loses";
+  using keeps = everything_but<Analysed>;
+};
+static_assert(std::same_as<order_verdict<Analyse, Loses, Rewrite, NeedsUnrelated>,
+                           wrong_pass_order<pass<Rewrite>, needs<Analysed>, was_lost_by<Loses>,
+                                            to_mend<fxpass::verdict::move<Rewrite>, before<Loses>>>>);
+struct LooksAtAnalysis : Idle {
+  static constexpr std::string_view name = "looks_at_analysis";
+  using needs = facts<Analysed>;
+  using keeps = everything;
+};
+static_assert(std::same_as<order_verdict<Analyse, Loses, LooksAtAnalysis, AnalyseLater>,
+                           wrong_pass_order<pass<LooksAtAnalysis>, needs<Analysed>, was_lost_by<Loses>,
+                                            to_mend<fxpass::verdict::move<LooksAtAnalysis>, before<Loses>>>>);
 static_assert(std::same_as<order_verdict<Silent, Silent>,
                            duplicate_pass<pass<Silent>, has_the_name_of<Silent>, to_mend<wrap_in_named<Silent>>>>);
 static_assert(std::same_as<order_verdict<Analyse, Namesake>,
                            duplicate_pass<pass<Namesake>, has_the_name_of<Analyse>, to_mend<wrap_in_named<Namesake>>>>);
-static_assert(std::same_as<order_verdict<Analyse, int>, not_a_pass<int, has_no_static_name, to_mend<write_static_constexpr_string_view_name>>>);
+static_assert(std::same_as<order_verdict<Analyse, int>,
+                           not_a_pass<int, has_no_static_name, to_mend<write_static_constexpr_string_view_name>>>);
 static_assert(std::same_as<order_verdict<Analyse, Rejected>, told_before>);
 
 // Meeting a module ----------------------------------------------------------------------------------------------------

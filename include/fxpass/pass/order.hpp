@@ -98,11 +98,18 @@ enum class Fault : std::uint8_t {
   none,
   established_later,    ///< a need is met by a later pass
   only_when_on,         ///< a need is met by an earlier pass that may be switched off
-  lost,                 ///< a need was met, or might have been, until a pass lost it
+  lost,                 ///< a need was met until a pass lost it
+  would_be_lost,        ///< no pass meets a need, and a pass would lose what the module brings
   missing,              ///< a need is met neither by a pass nor by the module
   established_before,   ///< a forbidden fact is true because of an earlier pass
   true_of_module,       ///< a forbidden fact is true of the module
   same_name,
+};
+/// What would put a wrong order right.
+enum class Mend : std::uint8_t {
+  move_pass,     ///< to the other side of the culprit
+  move_culprit,  ///< to the other side of the pass
+  none,          ///< neither
 };
 /// What is wrong first.
 struct Finding {
@@ -110,6 +117,7 @@ struct Finding {
   std::size_t pass = 0;     ///< whose contract is broken
   std::size_t fact = 0;     ///< which of its needs, or of what it forbids
   std::size_t culprit = 0;  ///< the other pass
+  Mend mend = Mend::none;   ///< of a wrong order
 };
 
 /// The module a pipeline meets: none yet, or one with known facts.
@@ -139,8 +147,8 @@ struct Meeting {
       if (state.is == FactState::Is::holds) continue;
       const std::size_t later = walk.established_behind(i, fact);
       if (later != the_module && !state.ever_held) return {Fault::established_later, i, n, later};
-      if (state.is == FactState::Is::lost && (state.ever_held || !meeting.has_module))
-        return {Fault::lost, i, n, state.by};
+      if (state.is == FactState::Is::lost && state.ever_held) return {Fault::lost, i, n, state.by};
+      if (state.is == FactState::Is::lost && !meeting.has_module) return {Fault::would_be_lost, i, n, state.by};
       if (const std::size_t optional = walk.established_when_on_before(i, fact); optional != the_module)
         return {Fault::only_when_on, i, n, optional};
       if (meeting.has_module) return {Fault::missing, i, n, the_module};
@@ -157,9 +165,62 @@ struct Meeting {
   return {};
 }
 
+/// Whether it mends what was found if pass `from` goes to the place of pass `to`: the two are right then, and the passes
+/// that were right stay so. Those behind the pass that was found to be wrong have not been looked at, and may be wrong.
+[[nodiscard]] constexpr auto is_mended_by_move(Span<const Contract* const> contracts, Meeting meeting,
+                                               const Finding& found, std::size_t from, std::size_t to) -> bool {
+  Pool<const Contract*> moved;
+  for (std::size_t i = 0; i < contracts.size(); ++i) {
+    if (i == from) continue;
+    if (moved.size() == to) moved.push_back(contracts[from]);
+    moved.push_back(contracts[i]);
+  }
+  if (moved.size() == to) moved.push_back(contracts[from]);
+  const Finding left = find_fault(moved.view(), meeting);
+  if (left.fault == Fault::none) return true;
+  const Contract* wrong = moved.view()[left.pass];
+  for (std::size_t i = 0; i <= found.pass; ++i)
+    if (contracts[i] == wrong) return false;
+  return wrong != contracts[found.culprit];
+}
+/// What is wrong first, and which move mends it: a mend that leads to another error is none.
+[[nodiscard]] constexpr auto find_fault_and_mend(Span<const Contract* const> contracts, Meeting meeting) -> Finding {
+  Finding found = find_fault(contracts, meeting);
+  if (found.fault != Fault::established_later && found.fault != Fault::lost &&
+      found.fault != Fault::established_before)
+    return found;
+  const bool pass_can_move = is_mended_by_move(contracts, meeting, found, found.pass, found.culprit);
+  const bool culprit_can_move = is_mended_by_move(contracts, meeting, found, found.culprit, found.pass);
+  // The nearer move first: to bring what is needed, or to go before it is lost.
+  const bool culprit_first = found.fault == Fault::established_later;
+  if (culprit_can_move && (culprit_first || !pass_can_move))
+    found.mend = Mend::move_culprit;
+  else if (pass_can_move)
+    found.mend = Mend::move_pass;
+  return found;
+}
+
 /// The contracts of a list of passes.
 template <class... P>
 inline constexpr std::array<const Contract*, sizeof...(P)> contracts_of{&contract_of<P>...};
+
+/// The mend of a wrong order. The pass has to run before the culprit if it is early, else behind it.
+template <Mend M, bool PassIsEarly, class Pass, class Culprit>
+[[nodiscard]] consteval auto word_mend() {
+  using namespace verdict;
+  if constexpr (M == Mend::none)
+    return std::type_identity<to_mend<leave_out<Pass>>>();
+  else if constexpr (M == Mend::move_pass && PassIsEarly)
+    return std::type_identity<to_mend<move<Pass>, before<Culprit>>>();
+  else if constexpr (M == Mend::move_pass)
+    return std::type_identity<to_mend<move<Pass>, after<Culprit>>>();
+  else if constexpr (PassIsEarly)
+    return std::type_identity<to_mend<move<Culprit>, after<Pass>>>();
+  else
+    return std::type_identity<to_mend<move<Culprit>, before<Pass>>>();
+}
+template <Mend M, bool PassIsEarly, class Pass, class Culprit>
+using mend_of_order = typename decltype(word_mend<M, PassIsEarly, Pass, Culprit>())::type;
 
 /// The sentence for a finding.
 template <Finding F, class... P>
@@ -179,28 +240,31 @@ template <Finding F, class... P>
     using Pass = at<F.pass, Passes>;
     using Culprit = at<F.culprit, Passes>;
     return wrong_pass_order<pass<Pass>, forbids<at<F.fact, forbids_of<Pass>>>, was_established_by<Culprit>,
-                            to_mend<move<Pass>, before<Culprit>>>();
+                            mend_of_order<F.mend, true, Pass, Culprit>>();
+  } else if constexpr (F.fault == Fault::missing) {
+    using Pass = at<F.pass, Passes>;
+    using Needed = at<F.fact, needs_of<Pass>>;
+    return missing_fact<pass<Pass>, needs<Needed>, is_not_true_of_the_module, mend_missing_of<Needed, Pass>>();
   } else {
     using Pass = at<F.pass, Passes>;
     using Needed = at<F.fact, needs_of<Pass>>;
-    if constexpr (F.fault == Fault::missing) {
-      return missing_fact<pass<Pass>, needs<Needed>, is_not_true_of_the_module,
-                          mend_missing_of<Needed, Pass>>();
-    } else {
-      using Culprit = at<F.culprit, Passes>;
-      if constexpr (F.fault == Fault::established_later)
-        return wrong_pass_order<pass<Pass>, needs<Needed>, is_established_later_by<Culprit>,
-                                to_mend<move<Culprit>, before<Pass>>>();
-      else if constexpr (F.fault == Fault::only_when_on)
-        return wrong_pass_order<pass<Pass>, needs<Needed>, is_established_only_when_on<typename ProtocolOf<Culprit>::type>,
-                                to_mend<take_out_of_optional_pass<typename ProtocolOf<Culprit>::type>>>();
-      else if constexpr (contract_of<Culprit>.keeping == Keeping::undeclared)
-        return wrong_pass_order<pass<Pass>, needs<Needed>, was_lost_by<Culprit>,
-                                to_mend<declare_keeps<Needed>, in<Culprit>>>();
-      else
-        return wrong_pass_order<pass<Pass>, needs<Needed>, was_lost_by<Culprit>,
-                                to_mend<move<Pass>, before<Culprit>>>();
-    }
+    using Culprit = at<F.culprit, Passes>;
+    using Wrapped = typename ProtocolOf<Culprit>::type;
+    if constexpr (F.fault == Fault::established_later)
+      return wrong_pass_order<pass<Pass>, needs<Needed>, is_established_later_by<Culprit>,
+                              mend_of_order<F.mend, false, Pass, Culprit>>();
+    else if constexpr (F.fault == Fault::only_when_on)
+      return wrong_pass_order<pass<Pass>, needs<Needed>, is_established_only_when_on<Wrapped>,
+                              to_mend<take_out_of_optional_pass<Wrapped>>>();
+    else if constexpr (F.fault == Fault::would_be_lost)
+      return wrong_pass_order<pass<Pass>, needs<Needed>, would_be_lost_by<Culprit>,
+                              mend_missing_of<Needed, Pass>>();
+    else if constexpr (contract_of<Culprit>.keeping == Keeping::undeclared)
+      return wrong_pass_order<pass<Pass>, needs<Needed>, was_lost_by<Culprit>,
+                              to_mend<declare_keeps<Needed>, in<Culprit>>>();
+    else
+      return wrong_pass_order<pass<Pass>, needs<Needed>, was_lost_by<Culprit>,
+                              mend_of_order<F.mend, true, Pass, Culprit>>();
   }
 }
 
@@ -226,7 +290,7 @@ template <class... P>
   if constexpr (!Passes::ok) {
     return Passes();
   } else {
-    return word_finding<find_fault(contracts_of<P...>, Meeting()), P...>();
+    return word_finding<find_fault_and_mend(contracts_of<P...>, Meeting()), P...>();
   }
 }
 template <class Facts, class... P>
@@ -235,7 +299,7 @@ template <class Facts, class... P>
   if constexpr (!Passes::ok) {
     return Passes();
   } else {
-    return word_finding<find_fault(contracts_of<P...>, Meeting{true, fact_infos<Facts>}), P...>();
+    return word_finding<find_fault_and_mend(contracts_of<P...>, Meeting{true, fact_infos<Facts>}), P...>();
   }
 }
 

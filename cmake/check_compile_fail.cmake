@@ -2,10 +2,12 @@
 #
 # cmake -D COMPILER=g++ -D FLAGS="-std=c++20|-I..." -D SOURCE=case.cpp -P check_compile_fail.cmake
 #
-# A case is one source with a mistake and, under #ifdef FXPASS_CONTROL, the smallest correction of it. It says what the
-# compiler has to say, in lines of its own:
-#   // expect-error: REGEX         matches anywhere in the output (any number of these, at least one)
+# A case is one source with a mistake and, under #ifdef FXPASS_CONTROL, the smallest correction of it. It says in lines of
+# its own what the mistake is, for docs/errors.md, and what the compiler has to say; of the latter at least one:
+#   // mistake: SENTENCE
 #   // expect-error-first: REGEX   matches the first line with "error:"
+#   // expect-first-four: REGEX    matches the first four lines of the output: pass, fact, reason and mend stand there
+#   // expect-error: REGEX         matches anywhere in the output
 # The case holds when
 #   1. the control compiles without a word, so that the mistake is what makes the difference;
 #   2. the wrong form does not compile;
@@ -61,10 +63,11 @@ endif()
 set(first_error "${CMAKE_MATCH_0}")
 string(FIND "${output}" "${first_error}" error_position)
 string(SUBSTRING "${output}" 0 ${error_position} above_error)
+string(REGEX MATCH "^([^\n]*\n?)([^\n]*\n?)([^\n]*\n?)([^\n]*\n?)" first_four "${output}")
 
 # The text is walked with MATCHES, not as a CMake list: brackets and semicolons in it would tear a list apart.
 set(rest "${source_text}")
-while(rest MATCHES "// expect-error(-first)?: ([^\n]*)\n")
+while(rest MATCHES "// expect-(error-first|first-four|error): ([^\n]*)\n")
   math(EXPR expectations "${expectations} + 1")
   set(where "${CMAKE_MATCH_1}")
   set(regex "${CMAKE_MATCH_2}")
@@ -72,9 +75,13 @@ while(rest MATCHES "// expect-error(-first)?: ([^\n]*)\n")
   string(LENGTH "${CMAKE_MATCH_0}" length)
   math(EXPR position "${position} + ${length}")
   string(SUBSTRING "${rest}" ${position} -1 rest)
-  if(where STREQUAL "-first")
+  if(where STREQUAL "error-first")
     if(NOT first_error MATCHES "${regex}")
       fail("the first error does not match '${regex}'")
+    endif()
+  elseif(where STREQUAL "first-four")
+    if(NOT first_four MATCHES "${regex}")
+      fail("the first four lines do not match '${regex}'")
     endif()
   elseif(NOT output MATCHES "${regex}")
     fail("nothing matches '${regex}'")
@@ -82,6 +89,9 @@ while(rest MATCHES "// expect-error(-first)?: ([^\n]*)\n")
 endwhile()
 if(expectations EQUAL 0)
   fail("the case has no // expect-error: line")
+endif()
+if(NOT source_text MATCHES "\n// mistake: [^\n]+\n")
+  fail("the case has no // mistake: line")
 endif()
 
 string(REGEX MATCHALL "(^|\n)[^\n]*error:" errors "${output}")

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mistake: A pass forbids what an earlier pass has established.
 // expect-error-first: fxpass: wrong pass order
-// expect-error: wrong_pass_order<fxpass::verdict::pass<fxpass::NamedPass<.*AliasingOutputRewritePass
-// expect-error: fxpass::verdict::forbids<fxpass::OutOfPlace>, fxpass::verdict::was_established_by<fxpass::InPlaceToOutOfPlacePass>
-// expect-error: fxpass::verdict::before<fxpass::InPlaceToOutOfPlacePass>
+// expect-first-four: wrong_pass_order<fxpass::verdict::pass<fxpass::NamedPass<.*AliasingOutputRewritePass
+// expect-first-four: fxpass::verdict::forbids<fxpass::OutOfPlace>, fxpass::verdict::was_established_by<fxpass::InPlaceToOutOfPlacePass>
+// expect-first-four: fxpass::verdict::before<fxpass::InPlaceToOutOfPlacePass>
 #include <fxpass/passes/default_pipeline.hpp>
 
 using namespace fxpass;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mistake: A pass needs what an earlier pass says that it loses.
 // expect-error-first: fxpass: wrong pass order
-// expect-error: wrong_pass_order<fxpass::verdict::pass<Reader>, fxpass::verdict::needs<fxpass::AliasesAnalysed>
-// expect-error: fxpass::verdict::was_lost_by<fxpass::InPlaceToOutOfPlacePass>
-// expect-error: to_mend<fxpass::verdict::move<Reader>, fxpass::verdict::before<fxpass::InPlaceToOutOfPlacePass>
+// expect-first-four: wrong_pass_order<fxpass::verdict::pass<Reader>, fxpass::verdict::needs<fxpass::AliasesAnalysed>
+// expect-first-four: fxpass::verdict::was_lost_by<fxpass::InPlaceToOutOfPlacePass>
+// expect-first-four: to_mend<fxpass::verdict::move<Reader>, fxpass::verdict::before<fxpass::InPlaceToOutOfPlacePass>
 #include <fxpass/passes/default_pipeline.hpp>
 
 using namespace fxpass;

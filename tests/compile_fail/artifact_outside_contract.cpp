@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mistake: A pass reads an artifact of which its contract says nothing.
 // expect-error-first: fxpass: a pass gets the artifacts of facts that it needs or establishes
-// expect-error: outside_contract<fxpass::verdict::pass<Peek>, fxpass::verdict::artifact_of<fxpass::AliasesAnalysed>, fxpass::verdict::to_mend<fxpass::verdict::declare_needs<fxpass::AliasesAnalysed>
+// expect-first-four: outside_contract<fxpass::verdict::pass<Peek>, fxpass::verdict::artifact_of<fxpass::AliasesAnalysed>, fxpass::verdict::to_mend<fxpass::verdict::declare_needs<fxpass::AliasesAnalysed>
 #include <fxpass/passes/default_pipeline.hpp>
 
 using namespace fxpass;

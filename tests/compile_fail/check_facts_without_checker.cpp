@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mistake: A fact that has no check is to be proved by checking.
 // expect-error-first: fxpass: check_facts proves facts that have a checker
 #include <fxpass/passes/default_pipeline.hpp>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mistake: A contract names a fact without `facts<...>`.
 // expect-error-first: fxpass: this is not a pass
-// expect-error: not_a_pass<Hasty, fxpass::verdict::needs_must_be_a_list_of_facts>
+// expect-first-four: not_a_pass<Hasty, fxpass::verdict::needs_must_be_a_list_of_facts>
 #include <fxpass/passes/default_pipeline.hpp>
 
 using namespace fxpass;

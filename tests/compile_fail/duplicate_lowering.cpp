@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mistake: Two lowerings in one list are for one operator.
 // expect-error-first: fxpass: two lowerings for one operator: 'override_with' replaces one
-// expect-error: duplicate_lowering<fxpass::verdict::lowering<LowerMySilu>, fxpass::verdict::lowers_the_operator_of<fxpass::LowerSilu>
-// expect-error: to_mend<fxpass::verdict::override_with<fxpass::lowerings<LowerMySilu>
+// expect-first-four: duplicate_lowering<fxpass::verdict::lowering<LowerMySilu>, fxpass::verdict::lowers_the_operator_of<fxpass::LowerSilu>
+// expect-first-four: to_mend<fxpass::verdict::override_with<fxpass::lowerings<LowerMySilu>
 #include <fxpass/lower/lower.hpp>
 
 using namespace fxpass;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mistake: A forward pass has no `finish`.
 // expect-error-first: fxpass: this is not a pass
-// expect-error: not_a_pass<Endless, fxpass::verdict::finish_must_take_the_state_a_graph_and_a_context_and_return_a_status>
+// expect-first-four: not_a_pass<Endless, fxpass::verdict::has_begin_but_no_finish, fxpass::verdict::finish_must_take_the_state_a_graph_and_a_context_and_return_a_status>
 #include <fxpass/pass/pipeline.hpp>
 
 using namespace fxpass;

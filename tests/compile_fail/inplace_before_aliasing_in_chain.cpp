@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mistake: The same in a chain of `add_pass`: what follows adds no second error.
 // expect-error-first: fxpass: wrong pass order
-// expect-error: wrong_pass_order<fxpass::verdict::pass<fxpass::InPlaceToOutOfPlacePass>, fxpass::verdict::needs<fxpass::AliasesAnalysed>
-// expect-error: is_established_later_by<fxpass::AliasingOutputRewritePass>
+// expect-first-four: wrong_pass_order<fxpass::verdict::pass<fxpass::InPlaceToOutOfPlacePass>, fxpass::verdict::needs<fxpass::AliasesAnalysed>
+// expect-first-four: is_established_later_by<fxpass::AliasingOutputRewritePass>
 #include <fxpass/passes/default_pipeline.hpp>
 
 using namespace fxpass;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mistake: A pipeline meets a module that lacks what its pass needs.
 // expect-error-first: fxpass: the module lacks a fact that is needed here
-// expect-error: missing_fact<fxpass::verdict::pass<fxpass::InPlaceToOutOfPlacePass>, fxpass::verdict::needs<fxpass::AliasesAnalysed>
-// expect-error: is_not_true_of_the_module
-// expect-error: to_mend<fxpass::verdict::add<fxpass::AliasingOutputRewritePass>, fxpass::verdict::before<fxpass::InPlaceToOutOfPlacePass>
+// expect-first-four: missing_fact<fxpass::verdict::pass<fxpass::InPlaceToOutOfPlacePass>, fxpass::verdict::needs<fxpass::AliasesAnalysed>
+// expect-first-four: is_not_true_of_the_module
+// expect-first-four: to_mend<fxpass::verdict::add<fxpass::AliasingOutputRewritePass>, fxpass::verdict::before<fxpass::InPlaceToOutOfPlacePass>
 #include <fxpass/passes/default_pipeline.hpp>
 
 using namespace fxpass;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mistake: `run` returns nothing.
 // expect-error-first: fxpass: this is not a pass
-// expect-error: not_a_pass<Silent, fxpass::verdict::run_must_return_an_expected_graph_or_a_status>
+// expect-first-four: not_a_pass<Silent, fxpass::verdict::run_must_return_an_expected_graph_or_a_status>
 #include <fxpass/pass/pipeline.hpp>
 
 using namespace fxpass;

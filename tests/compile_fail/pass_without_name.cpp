@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mistake: A pass has no name.
 // expect-error-first: fxpass: this is not a pass
-// expect-error: not_a_pass<Nameless, fxpass::verdict::has_no_static_name>
+// expect-first-four: not_a_pass<Nameless, fxpass::verdict::has_no_static_name, fxpass::verdict::to_mend<fxpass::verdict::write_static_constexpr_string_view_name
 #include <fxpass/pass/pipeline.hpp>
 
 using namespace fxpass;

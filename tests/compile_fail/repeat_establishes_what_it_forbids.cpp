@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mistake: A pass is repeated that its own result forbids.
 // expect-error-first: fxpass: this cannot be repeated
-// expect-error: not_repeatable<fxpass::verdict::pass<fxpass::AliasingOutputRewritePass>, fxpass::verdict::forbids<fxpass::OutOfPlace>
-// expect-error: fxpass::verdict::was_established_by<fxpass::InPlaceToOutOfPlacePass>
-// expect-error: to_mend<fxpass::verdict::leave_out<fxpass::InPlaceToOutOfPlacePass>
+// expect-first-four: not_repeatable<fxpass::verdict::pass<fxpass::AliasingOutputRewritePass>, fxpass::verdict::forbids<fxpass::OutOfPlace>
+// expect-first-four: fxpass::verdict::was_established_by<fxpass::InPlaceToOutOfPlacePass>
+// expect-first-four: to_mend<fxpass::verdict::leave_out<fxpass::InPlaceToOutOfPlacePass>
 #include <fxpass/pass/repeat.hpp>
 
 #include <fxpass/passes/default_pipeline.hpp>

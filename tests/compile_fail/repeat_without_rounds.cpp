@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mistake: A pass is repeated zero times.
 // expect-error-first: fxpass: this cannot be repeated
-// expect-error: not_repeatable<fxpass::verdict::pass<fxpass::Repeat<0, fxpass::DeviceRewriterPass> ?>, fxpass::verdict::has_no_round
-// expect-error: to_mend<fxpass::verdict::allow_at_least_one_round>
+// expect-first-four: not_repeatable<fxpass::verdict::pass<fxpass::Repeat<0, fxpass::DeviceRewriterPass> ?>, fxpass::verdict::has_no_round
+// expect-first-four: to_mend<fxpass::verdict::allow_at_least_one_round>
 #include <fxpass/pass/repeat.hpp>
 
 #include <fxpass/passes/default_pipeline.hpp>

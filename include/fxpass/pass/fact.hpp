@@ -51,6 +51,9 @@ concept MentionsArtifact = requires { typename F::artifact; };
 /// Members that would be taken for nothing, but are meant for the two above.
 template <class F>
 concept MisspeltFact = requires { &F::checks; } || requires { typename F::artefact; };
+/// Has a name too, so that it would pass for a fact.
+template <class F>
+concept LooksLikePass = requires { &F::run; } || requires { &F::begin; };
 
 }  // namespace detail
 
@@ -59,7 +62,7 @@ concept MisspeltFact = requires { &F::checks; } || requires { typename F::artefa
 ///
 /// Law: `check(graph)` succeeds for each graph of which the fact is true.
 template <class F>
-concept Fact = detail::NamedByConstant<F> && !detail::MisspeltFact<F> &&
+concept Fact = detail::NamedByConstant<F> && !detail::MisspeltFact<F> && !detail::LooksLikePass<F> &&
                (detail::HasCheck<F> || !detail::MentionsCheck<F>) &&
                (!detail::MentionsArtifact<F> || requires { requires std::semiregular<typename F::artifact>; });
 /// A fact that a graph shows.

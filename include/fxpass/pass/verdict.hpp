@@ -120,6 +120,7 @@ struct has_no_round;
 struct is_a_pipeline_without_a_name;
 
 // Why: the form of a fact.
+struct is_a_pass;
 struct has_member_checks_where_check_is_meant;
 struct has_member_artefact_where_artifact_is_meant;
 struct check_must_be_static;
@@ -554,6 +555,8 @@ template <class F>
     return std::type_identity<name_must_be_static>();
   else if constexpr (!NamedByConstant<F>)
     return std::type_identity<name_must_be_a_constant>();
+  else if constexpr (LooksLikePass<F>)
+    return std::type_identity<is_a_pass>();
   else if constexpr (requires { &F::checks; })
     return std::type_identity<has_member_checks_where_check_is_meant>();
   else if constexpr (requires { typename F::artefact; })

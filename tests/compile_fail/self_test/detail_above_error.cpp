@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mistake: Two is not one.
 // expect-error: one sentence
 // A warning above the error quotes its line, so that every compiler prints detail:: there.
 #ifndef FXPASS_CONTROL

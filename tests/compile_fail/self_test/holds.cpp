@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mistake: Two is not one.
 // expect-error: one sentence
 // expect-error-first: error: static.* one sentence \[of two words\]; and more
 #ifdef FXPASS_CONTROL

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mistake: Two is not one.
 // expect-error: one sentence
 #ifndef FXPASS_CONTROL
 int count = undeclared;

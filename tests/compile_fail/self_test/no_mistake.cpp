@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// expect-error: one sentence
+#ifdef FXPASS_CONTROL
+constexpr bool right = true;
+#else
+constexpr bool right = false;
+#endif
+static_assert(right, "one sentence");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mistake: Something that is no pass is to be put in order.
 // expect-error-first: fxpass: this is not a pass
-// expect-error: not_a_pass<Options, fxpass::verdict::has_no_static_name,
+// expect-first-four: not_a_pass<Options, fxpass::verdict::has_no_static_name,
 #include <fxpass/pass/auto_order.hpp>
 #include <fxpass/passes/default_pipeline.hpp>
 

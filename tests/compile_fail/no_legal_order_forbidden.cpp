@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mistake: A pass needs one half of what another pass establishes, and forbids the other half.
 // expect-error-first: fxpass: these passes have no legal order
-// expect-error: no_legal_order<fxpass::verdict::pass<CountAliases>, fxpass::verdict::must_run_after<fxpass::AliasingOutputRewritePass, fxpass::verdict::which_establishes<fxpass::AliasesAnalysed> ?>
-// expect-error: fxpass::verdict::which_must_run_after<CountAliases, fxpass::verdict::which_forbids<fxpass::MutationsSurfaced> ?>
-// expect-error: to_mend<fxpass::verdict::establish<fxpass::AliasesAnalysed>, fxpass::verdict::before<CountAliases> ?>
+// expect-first-four: no_legal_order<fxpass::verdict::pass<CountAliases>, fxpass::verdict::must_run_after<fxpass::AliasingOutputRewritePass, fxpass::verdict::which_establishes<fxpass::AliasesAnalysed> ?>
+// expect-first-four: fxpass::verdict::which_must_run_after<CountAliases, fxpass::verdict::which_forbids<fxpass::MutationsSurfaced> ?>
+// expect-first-four: to_mend<fxpass::verdict::establish<fxpass::AliasesAnalysed>, fxpass::verdict::before<CountAliases> ?>
 #include <fxpass/pass/auto_order.hpp>
 #include <fxpass/passes/default_pipeline.hpp>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mistake: A pass is to be put in order twice under one name.
 // expect-error-first: fxpass: two passes of a pipeline have one name
-// expect-error: duplicate_pass<fxpass::verdict::pass<fxpass::DeviceRewriterPass>, fxpass::verdict::has_the_name_of<fxpass::DeviceRewriterPass>
-// expect-error: to_mend<fxpass::verdict::wrap_in_named<fxpass::DeviceRewriterPass> ?>
+// expect-first-four: duplicate_pass<fxpass::verdict::pass<fxpass::DeviceRewriterPass>, fxpass::verdict::has_the_name_of<fxpass::DeviceRewriterPass>
+// expect-first-four: to_mend<fxpass::verdict::wrap_in_named<fxpass::DeviceRewriterPass> ?>
 #include <fxpass/pass/auto_order.hpp>
 #include <fxpass/passes/default_pipeline.hpp>
 

@@ -135,7 +135,11 @@ class OrderSearch {
     }
     if (is_done(s)) return order;
     find_cycle();
-    if (!cycle_.empty() || !has_end(start())) return std::nullopt;
+    if (!cycle_.empty()) return std::nullopt;
+    if (!has_end(start())) {
+      run_to_dead_end();
+      return std::nullopt;
+    }
     s = start();
     for (std::uint32_t i = 0; i < rules_.size(); ++i) {
       // `longest_path_` is an order, and the first `i` passes of it are those of the order looked for.
@@ -148,13 +152,13 @@ class OrderSearch {
     return longest_path_;
   }
 
-  // Behind a `find` that found none: why. --------------------------------------------------------------------------
+  // Behind a `find` that found none: why. -------------------------------------------------------------------
 
   /// Whether that is because it gave up.
   [[nodiscard]] constexpr auto gave_up() const -> bool { return effort_ >= auto_order_effort; }
   /// A shortest cycle of passes that each have to follow the next one. Empty if there is none.
   [[nodiscard]] constexpr auto cycle() const -> Span<const MustFollow> { return cycle_.view(); }
-  /// The longest start of an order that was come across.
+  /// The longest start of an order that was come across, brought to where a pass cannot follow.
   [[nodiscard]] constexpr auto longest() const -> Span<const std::uint32_t> {
     return longest_path_.view();
   }
@@ -263,10 +267,10 @@ class OrderSearch {
                : rules_[p].forbids & s.by_passes & ~others.loses.without(rules_[p].loses);
   }
   /// Whether some pass can no longer run, whatever comes first.
-  [[nodiscard]] constexpr auto is_dead(const State& s, const Ahead& others) const -> bool {
+  [[nodiscard]] constexpr auto is_hopeless(const State& s, const Ahead& others) const -> bool {
     for (std::uint32_t p = 0; p < rules_.size(); ++p)
       if (hopeless_needs(s, p, others) != 0 || hopeless_forbids(s, p, others) != 0) return true;
-    return has_deadlock(s, others);
+    return false;
   }
   /// Whether some of the passes ahead bar the way to each other. A pass bars those that lose what it needs
   /// and will not get again, and those that establish what it forbids and nobody loses: until it has run
@@ -318,7 +322,7 @@ class OrderSearch {
       }
       if (is_done(s)) return true;
       const Ahead others = ahead(s);
-      if (is_dead(s, others)) return false;
+      if (is_hopeless(s, others) || has_deadlock(s, others)) return false;
       std::uint32_t p = 0;
       while (p < rules_.size() && !(can_run(s, p) && is_safe(s, p, others))) ++p;
       if (p == rules_.size()) break;
@@ -332,6 +336,16 @@ class OrderSearch {
     dead_ends_.push_back(s);  // what is open depends on who is placed alone
     return false;
   }
+  /// Goes on from the longest start until a pass has lost hope, or none can run. Deadlocks are foreseen
+  /// before that.
+  constexpr void run_to_dead_end() {
+    while (!is_hopeless(longest_, ahead(longest_))) {
+      const std::optional<std::uint32_t> next = first_that_can_run(longest_);
+      if (!next) return;
+      longest_ = step(longest_, *next);
+      longest_path_.push_back(*next);
+    }
+  }
   constexpr auto has_end_behind(const State& s, std::uint32_t p) -> bool {
     const std::uint32_t length = path_.size();
     path_.push_back(p);
@@ -340,7 +354,7 @@ class OrderSearch {
     return result;
   }
 
-  // Who has to follow whom ---------------------------------------------------------------------------------------------
+  // Who has to follow whom ----------------------------------------------------------------------------------
 
   constexpr void add(std::uint32_t pass, std::uint32_t other, AfterBecause because, std::uint32_t fact) {
     if ((directly_after_[pass] & bit(other)) != 0) return;

@@ -8,6 +8,7 @@
 /// The names of fxpass, declared: for headers that speak of graphs, modules and passes without a look inside. What the
 /// names are is said where they are defined; the folders follow the data flow.
 
+/// PyTorch FX graphs, through passes whose order the compiler checks, to HLO.
 namespace fxpass {
 
 // support/

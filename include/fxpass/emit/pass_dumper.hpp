@@ -21,9 +21,10 @@
 
 namespace fxpass {
 
-/// Writes `<folder>/passes/00_original.txt` before the first pass, and `<folder>/passes/NN_after_<pass>.txt` behind the
-/// NN-th, if it ran: a title, the replica groups that are known, the graph as FX text, the graph as Python. A dump is
-/// for people who look for an error, so a file that cannot be written stops nothing; `problems` tells.
+/// Writes `<folder>/passes/00_original.txt` before the first pass, and `<folder>/passes/NN_after_<pass>.txt`
+/// behind the NN-th, if it ran: a title, the replica groups that are known, the graph as FX text, the graph
+/// as Python. A dump is for people who look for an error, so a file that cannot be written stops nothing;
+/// `problems` tells. O(graph as text) a pass.
 class PassDumper {
  public:
   /// Dumps into `<folder>/passes/`, which is made at the first pass.

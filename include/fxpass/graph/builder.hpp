@@ -21,7 +21,8 @@ struct ValueSpec {
   Range values;                      ///< its metadata, in the graph
 };
 
-/// Makes a graph in program order and keeps its invariants: unique names, operands before users, inputs first.
+/// Makes a graph in program order and keeps its invariants: unique names, operands before users, inputs
+/// first. A node costs O(arguments + texts) expected. What the caller has to see to, `verify` finds.
 ///
 ///     GraphBuilder b;
 ///     const NodeId x = b.placeholder("x", b.tensor(DType::f32, {4, 3}));

@@ -15,6 +15,7 @@
 /// @file
 /// Shapes of HLO values: arrays, tuples, tokens. Layouts are always the default one (row-major).
 
+/// HLO modules as values: a builder, shape inference, a verifier.
 namespace fxpass::hlo {
 
 /// Dimensions an array may have here. PyTorch programs stay far below; `repeat` doubles a rank for a moment.

@@ -59,8 +59,9 @@ enum class Meeting : std::uint8_t {
 
 /// The values of nodes, typed access to the arguments of calls, and the moves that most lowerings make.
 ///
-/// A request that cannot be met notes a diagnostic at the call and gives a harmless value; operations on an invalid
-/// `hlo::Value` give an invalid one. So a lowering reads as if nothing could go wrong.
+/// A request that cannot be met notes a diagnostic at the call and gives a harmless value; operations on an
+/// invalid `hlo::Value` give an invalid one. So a lowering reads as if nothing could go wrong. A request for
+/// an argument is O(schema length). See docs/lowering.md.
 class LoweringContext {
  public:
   /// Of a graph whose nodes are lowered in program order into `builder`; both have to outlive it. O(nodes).

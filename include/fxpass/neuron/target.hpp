@@ -10,6 +10,7 @@
 /// AWS Neuron as a target of lowering. Source of the rules: the error pages of neuronx-cc (EVRF...), of which each
 /// reason names the one that the compiler would give.
 
+/// AWS Neuron as a target of lowering.
 namespace fxpass::neuron {
 
 /// A generation of Neuron devices, by the names that neuronx-cc takes for `--target`.

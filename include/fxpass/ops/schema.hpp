@@ -11,6 +11,7 @@
 /// Reading PyTorch's schema notation: `aten.add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)`.
 /// Source of the notation: `aten/src/ATen/native/README.md`. The name is written with dots, as in `torch.ops`.
 
+/// What is known of PyTorch's operators: schemas, spellings, views, writes, promotion.
 namespace fxpass::ops {
 
 /// One parameter. All views point into the schema's text.

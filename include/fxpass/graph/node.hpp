@@ -105,9 +105,9 @@ inline constexpr std::uint32_t own_storage = 0xffffffffU;
 struct InputSpec {
   InputKind kind = InputKind::user_input;  ///< what it is
   bool persistent = true;                  ///< of a buffer
-  NodeId node;                             ///< the placeholder
-  TextId target;                           ///< qualified name of a parameter, buffer or constant
-  Argument constant;                       ///< value of a constant input
+  NodeId node = {};                        ///< the placeholder
+  TextId target = {};                      ///< qualified name of a parameter, buffer or constant
+  Argument constant = {};                  ///< value of a constant input
   std::uint32_t storage = own_storage;     ///< inputs with the same number share a storage
 };
 
@@ -141,7 +141,7 @@ inline constexpr std::uint32_t no_input = 0xffffffffU;
 struct OutputSpec {
   OutputKind kind = OutputKind::user_output;  ///< what it is
   std::uint32_t input = no_input;             ///< for mutations and gradients: the input concerned
-  TextId target;                              ///< for mutations: the input's qualified name
+  TextId target = {};                         ///< for mutations: the input's qualified name
 };
 
 /// All ranks of the world in groups of equal size, in the order that decides who owns which shard.

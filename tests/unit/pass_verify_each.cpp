@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fxpass/pass/optional_pass.hpp>
 #include <fxpass/pass/pipeline.hpp>
 #include <fxpass/pass/verify_each.hpp>
 
@@ -163,6 +164,23 @@ constexpr auto a_broken_graph_is_found() -> bool {
          done.error().front().message.view().starts_with("behind pass 'breaker': ");
 }
 FXPASS_TEST_TWICE(a_broken_graph_is_found)
+
+/// What the last pass claimed.
+struct LastClaim {
+  bool is_unchanged = false;
+  constexpr void after(const PassReport& report, const Graph&) { is_unchanged = report.claims_unchanged; }
+};
+constexpr auto nothing_changes_where_a_pass_only_looks_or_is_off() -> bool {
+  const auto claims = [](const auto& pass) {
+    Context context;
+    LastClaim claim;
+    return pipeline(pass).run_passes(Module<>(sample()), context, claim) && claim.is_unchanged;
+  };
+  return claims(RefuseSigmoid{}) && claims(Idle{}) && !claims(PutIn{}) &&
+         claims(optional_pass(PutIn{}, false)) && !claims(optional_pass(PutIn{}, true)) &&
+         claims(optional_pass(RefuseSigmoid{}, false)) && claims(optional_pass(RefuseSigmoid{}, true));
+}
+FXPASS_TEST_TWICE(nothing_changes_where_a_pass_only_looks_or_is_off)
 
 // Without an observer nobody looks, which is what makes the tests above tests.
 constexpr auto liars_get_through_unobserved() -> bool {

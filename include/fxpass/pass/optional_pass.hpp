@@ -106,6 +106,7 @@ class SwitchedRun : public Switch<P> {
       -> Status {
     if (!this->is_on()) return this->check(graph);
     const P& pass = *this;
+    if constexpr (LookingPass<P>) context.claim_unchanged();
     if constexpr (ArtifactPass<P>) {
       return pass.run(graph, artifacts, context);
     } else {

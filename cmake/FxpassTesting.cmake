@@ -2,14 +2,20 @@
 #
 # How a test is added: each function takes a name, and the name is the path of the source below its directory.
 
+option(FXPASS_TEST_SINGLE_INCLUDE "Compile the unit tests against single_include/ in place of include/" OFF)
+
 # tests/unit/NAME.cpp becomes a program and the CTest test unit.NAME. A program for a file, so that a file that does not
-# compile costs its own test alone. LIBRARIES default to fxpass::fxpass.
+# compile costs its own test alone. LIBRARIES are added to fxpass::fxpass.
 function(fxpass_add_unit_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" LIBRARIES)
   string(REPLACE "/" "." dotted ${name})
   set(target unit.${dotted})
+  set(libraries fxpass::fxpass ${arg_LIBRARIES})
+  if(FXPASS_TEST_SINGLE_INCLUDE)
+    set(libraries fxpass_single_include)
+  endif()
   add_executable(${target} ${name}.cpp)
-  target_link_libraries(${target} PRIVATE fxpass::fxpass ${arg_LIBRARIES} fxpass_doctest_main fxpass_dev)
+  target_link_libraries(${target} PRIVATE ${libraries} fxpass_doctest_main fxpass_dev)
   add_test(NAME ${target} COMMAND ${target} --no-version)
   # doctest is content with a program that holds no test case; a test that tests nothing is a failure here.
   set_tests_properties(${target} PROPERTIES LABELS unit FAIL_REGULAR_EXPRESSION "test cases: +0 ")

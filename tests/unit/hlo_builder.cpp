@@ -61,7 +61,7 @@ constexpr auto errors_name_the_node_and_all_are_told() -> bool {
   const Value silent = b.negate(bad);
   b.set_metadata("aten.not.default", "not_1", "model.py", 9);
   b.not_(x);
-  const Expected<Module> module = b.finish(silent);
+  const Expected<hlo::Module> module = b.finish(silent);
   if (module || module.error().size() != 2) return false;
   const Diagnostic& first = module.error().front();
   const Diagnostic& second = *(module.error().begin() + 1);
@@ -87,7 +87,7 @@ constexpr auto an_invalid_value_does_no_harm() -> bool {
                        b.reduce(b.constant(DType::f32, 1), none, {}, inner)};
   for (const Value v : all)
     if (v.valid()) return false;
-  const Expected<Module> module = b.finish(none);
+  const Expected<hlo::Module> module = b.finish(none);
   return s == Shape{} && s.dims[5] == 0 && !inner.valid() && !module && module.error().size() == 1;
 }
 FXPASS_TEST_TWICE(an_invalid_value_does_no_harm)
@@ -100,7 +100,7 @@ constexpr auto a_value_of_another_computation_is_refused() -> bool {
   const bool outer = !b.negate(leaked).valid();
   b.computation("d", [&] { return b.negate(x); });
   b.computation("e", [&] { return x; });
-  const Expected<Module> module = b.finish(x);
+  const Expected<hlo::Module> module = b.finish(x);
   return outer && !module && module.error().size() == 3;
 }
 FXPASS_TEST_TWICE(a_value_of_another_computation_is_refused)
@@ -115,7 +115,7 @@ constexpr auto what_nothing_needs_is_left_out() -> bool {
       b.custom_call({.target = "print", .has_side_effect = true}, {b.negate(x)}, {DType::f32, {}});
   ReplicaGroups groups;
   b.collective_broadcast(x, groups);
-  const Expected<Module> module = b.finish(b.abs(x));
+  const Expected<hlo::Module> module = b.finish(b.abs(x));
   // Both parameters, the result, the effect with its operand, the collective; the computation of the sum is
   // gone.
   return effect.valid() && module && verify(*module) && module->instructions.size() == 6 &&
@@ -124,7 +124,7 @@ constexpr auto what_nothing_needs_is_left_out() -> bool {
 FXPASS_TEST_TWICE(what_nothing_needs_is_left_out)
 
 /// Both orders in which a compiler may evaluate the arguments of `b.add(b.negate(x), b.abs(x))`.
-constexpr auto sum(bool left_first) -> Module {
+constexpr auto sum(bool left_first) -> hlo::Module {
   Builder b("m");
   const Value x = b.parameter(x_shape);
   b.set_metadata("aten.first", "first");
@@ -148,7 +148,7 @@ constexpr auto sum(bool left_first) -> Module {
   return *b.finish(b.add(l, r));
 }
 constexpr auto the_order_of_arguments_does_not_show() -> bool {
-  const Module a = sum(true), b = sum(false);
+  const hlo::Module a = sum(true), b = sum(false);
   if (a.instructions.size() != b.instructions.size()) return false;
   for (std::uint32_t n = 0; n < a.instructions.size(); ++n)
     if (a.instructions[n].opcode != b.instructions[n].opcode) return false;
@@ -162,8 +162,8 @@ constexpr auto the_order_of_arguments_does_not_show() -> bool {
 FXPASS_TEST_TWICE(the_order_of_arguments_does_not_show)
 
 constexpr auto modules_are_values() -> bool {
-  const Module a = sum(true);
-  Module b = a;
+  const hlo::Module a = sum(true);
+  hlo::Module b = a;
   const bool equal = a == b && a == sum(true);
   b.numbers[0] += 1;
   return equal && !(a == b);
@@ -174,7 +174,7 @@ FXPASS_TEST_TWICE(modules_are_values)
 template <class T>
 constexpr auto bits_of(DType dtype, T value) -> std::uint64_t {
   Builder b("m");
-  const Module m = *b.finish(b.constant(dtype, value));
+  const hlo::Module m = *b.finish(b.constant(dtype, value));
   return hlo::detail::little_endian(m.text(m[m.entry().root], AttributeKey::literal));
 }
 constexpr auto numbers_become_elements() -> bool {
@@ -194,7 +194,7 @@ FXPASS_TEST_TWICE(numbers_become_elements)
 constexpr auto extremes() -> bool {
   const auto bits = [](DType d, bool low) {
     Builder b("m");
-    const Module m = *b.finish(low ? b.lowest(d) : b.highest(d));
+    const hlo::Module m = *b.finish(low ? b.lowest(d) : b.highest(d));
     return hlo::detail::little_endian(m.text(m[m.entry().root], AttributeKey::literal));
   };
   return bits(DType::f32, true) == 0xff800000 && bits(DType::f16, false) == 0x7c00 &&

@@ -15,7 +15,7 @@ using namespace fxpass::hlo;
 static_assert(Emitter<HloText> && Emitter<HloProto>);
 static_assert(!Emitter<int>);
 
-constexpr auto small_module() -> Module {
+constexpr auto small_module() -> hlo::Module {
   Builder b("small");
   const Value x = b.parameter({DType::f32, {2, 3}}, "x");
   b.set_metadata("aten.sum.dim_IntList", "sum_1", "model.py", 5);
@@ -50,7 +50,7 @@ constexpr auto text_is_as_expected() -> bool {
 FXPASS_TEST_TWICE(text_is_as_expected)
 
 /// The module of the smallest program there is: `main() -> pred[] constant(true)`.
-constexpr auto smallest_module() -> Module {
+constexpr auto smallest_module() -> hlo::Module {
   Builder b("m");
   return *b.finish(b.constant(DType::boolean, true));
 }
@@ -93,7 +93,7 @@ TEST_CASE("constants of the program hold what is written at run time") {
 
 TEST_CASE("the count that a constant is made with is the length that is written") {
   for (const samples::Sample& sample : samples::all) {
-    const Module module = *samples::make(sample);
+    const hlo::Module module = *samples::make(sample);
     CountingSink text, proto;
     HloText::write(text, module);
     HloProto::write(proto, module);

@@ -30,14 +30,14 @@ FXPASS_TEST_TWICE(a_short_list_erases)
 
 constexpr auto equal_shapes_have_one_id() -> bool {
   ShapeTable table;
-  const ShapeId a = table.array(DType::f32, Dims{2, 3}), b = table.array(DType::i32, Dims{2, 3});
-  const ShapeId c = table.array(DType::f32, Dims{3, 2}), scalar = table.array(DType::f32, Dims{});
+  const ShapeId a = table.array(DType::f32, hlo::Dims{2, 3}), b = table.array(DType::i32, hlo::Dims{2, 3});
+  const ShapeId c = table.array(DType::f32, hlo::Dims{3, 2}), scalar = table.array(DType::f32, hlo::Dims{});
   const ShapeId pair[2] = {a, b}, swapped[2] = {b, a};
   const ShapeId t = table.tuple(pair), u = table.tuple(swapped), empty = table.tuple({}),
                 token = table.token();
   bool same = true;
-  for (std::int64_t n = 0; n < 40; ++n) table.array(DType::f32, Dims{n, n});  // grows the table
-  same = table.array(DType::f32, Dims{2, 3}) == a && table.array(DType::f32, Dims{}) == scalar &&
+  for (std::int64_t n = 0; n < 40; ++n) table.array(DType::f32, hlo::Dims{n, n});  // grows the table
+  same = table.array(DType::f32, hlo::Dims{2, 3}) == a && table.array(DType::f32, hlo::Dims{}) == scalar &&
          table.tuple(pair) == t && table.tuple({}) == empty && table.token() == token;
   return same && !(a == b) && !(a == c) && !(t == u) && !(empty == token) && table.elements(t)[1] == b &&
          table.shape(a) == Shape{DType::f32, {2, 3}} && table.kind(token) == ShapeKind::token &&
@@ -46,15 +46,15 @@ constexpr auto equal_shapes_have_one_id() -> bool {
 FXPASS_TEST_TWICE(equal_shapes_have_one_id)
 
 constexpr auto element_counts_that_do_not_fit_are_none() -> bool {
-  return checked_element_count(Dims{2, 3}) == 6 && checked_element_count(Dims{}) == 1 &&
-         !checked_element_count(Dims{std::int64_t{1} << 32, std::int64_t{1} << 32}) &&
-         checked_element_count(Dims{0, std::int64_t{1} << 62}) == 0 && !checked_element_count(Dims{-1});
+  return checked_element_count(hlo::Dims{2, 3}) == 6 && checked_element_count(hlo::Dims{}) == 1 &&
+         !checked_element_count(hlo::Dims{std::int64_t{1} << 32, std::int64_t{1} << 32}) &&
+         checked_element_count(hlo::Dims{0, std::int64_t{1} << 62}) == 0 && !checked_element_count(hlo::Dims{-1});
 }
 FXPASS_TEST_TWICE(element_counts_that_do_not_fit_are_none)
 
 // ---- what each operation infers
 
-constexpr Shape f32(const Dims& dims) {
+constexpr Shape f32(const hlo::Dims& dims) {
   return {DType::f32, dims};
 }
 
@@ -71,7 +71,7 @@ constexpr auto refuses(const Shape& x, Make make) -> bool {
   Builder b("m");
   const Value v = make(b, b.parameter(x));
   const Value user = b.negate(b.add(v, v));
-  const Expected<Module> module = b.finish(user);
+  const Expected<hlo::Module> module = b.finish(user);
   return !v.valid() && !user.valid() && !module && module.error().size() == 1 &&
          module.error().front().code == DiagnosticCode::invalid_hlo;
 }
@@ -279,7 +279,7 @@ FXPASS_TEST_TWICE(ranks_exist_where_their_number_is_known)
 
 constexpr auto control() -> bool {
   const Shape x = f32({4});
-  const auto negate = [](Builder& b, const Dims& dims) {
+  const auto negate = [](Builder& b, const hlo::Dims& dims) {
     return b.computation("neg", [&] { return b.negate(b.parameter(f32(dims))); });
   };
   const auto always = [](Builder& b) {
@@ -288,7 +288,7 @@ constexpr auto control() -> bool {
       return b.constant(DType::boolean, true);
     });
   };
-  const auto choose = [&](Builder& b, Value v, const Dims& other) {
+  const auto choose = [&](Builder& b, Value v, const hlo::Dims& other) {
     const ComputationId branches[2] = {negate(b, {4}), negate(b, other)};
     const Value operands[2] = {v, v};
     return b.conditional(b.constant(DType::boolean, true), operands, branches);
@@ -325,11 +325,11 @@ FXPASS_TEST_TWICE(linear_algebra)
 constexpr auto shapes_that_xla_cannot_have_are_refused() -> bool {
   const auto error = [](const Shape& shape) {
     Builder b("m");
-    const Expected<Module> module = b.finish(b.parameter(shape));
+    const Expected<hlo::Module> module = b.finish(b.parameter(shape));
     return module ? DiagnosticCode::invalid_option : module.error().front().code;
   };
   return error({DType::c32, {2}}) == DiagnosticCode::unsupported &&
-         error(f32(Dims(max_rank + 1, 1))) == DiagnosticCode::unsupported &&
+         error(f32(hlo::Dims(max_rank + 1, 1))) == DiagnosticCode::unsupported &&
          error(f32({-1})) == DiagnosticCode::invalid_hlo &&
          error(f32({std::int64_t{1} << 31, std::int64_t{1} << 31, 4})) == DiagnosticCode::invalid_hlo;
 }

@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 COMMENT_CODE = re.compile(r"^ *///\n((?: *///     .*\n)+)", re.M)
-SOURCES = {"cpp": ("examples/**/*.cpp", "include/**/*.hpp"), "python": ("examples/**/*.py",)}
+SOURCES = {"cpp": ("examples/**/*.cpp", "include/**/*.hpp", "tests/docs/*.cpp"), "python": ("examples/**/*.py",)}
 
 
 def blocks(page, languages):

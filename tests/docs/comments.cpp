@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The code in the headers' comments, each piece as it stands there and with what it takes for granted around it, so that
-// it compiles. tools/check_docs.py looks each of them up here.
+// The code in the headers' comments, each piece as it stands there and with what it takes for granted around it, so
+// that it compiles; and what a page of docs/ shows of testing. tools/check_docs.py looks each of them up here.
 #include <fxpass/fxpass.hpp>
 
 #include <string_view>
@@ -123,6 +123,19 @@ struct LowerCube {
   }
 };
 constexpr auto mine = default_lowerings + lowerings<LowerCube>{};
+// docs/lowering.md
+static_assert([] {
+  GraphBuilder b;
+  b.declare_operator("torch.ops.mylib.cube.default", "mylib.cube.default(Tensor x) -> Tensor");
+  const ValueSpec vector = b.tensor(DType::f32, {4});
+  const NodeId x = b.placeholder("x", vector);
+  b.output({b.call_function("torch.ops.mylib.cube.default", {x}, vector)});
+
+  const auto lowered = lower_graph(std::move(b).finish(), xla, mine.table());
+  if (!lowered) return false;
+  const Text text = emit<HloText>(*lowered);
+  return text.view().find("multiply(%x.1, %multiply.2)") != std::string_view::npos;
+}());
 struct LowerSum {
   static constexpr std::string_view op = "mylib.sum";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {

@@ -83,10 +83,46 @@ static_assert([] {
 int main() {
   const auto passes = passes_for(false);
   const fxpass::Text contracts = fxpass::describe(passes);
-  std::printf("%.*s\n", static_cast<int>(contracts.size()), contracts.view().data());
+  std::fwrite(contracts.view().data(), 1, contracts.size(), stdout);
 
   auto module = passes(fxpass::Module<>(program()));
   if (!module) return fxpass::report(stderr, module.error());
   const fxpass::Text graph = fxpass::text_of(module->graph());
-  std::printf("%.*s", static_cast<int>(graph.size()), graph.view().data());
+  std::fwrite(graph.view().data(), 1, graph.size(), stdout);
 }
+
+// It prints:
+//   repeat(fold_negations | drop_unused)
+//     needs       -
+//     forbids     -
+//     establishes -
+//     keeps       everything but aliases_analysed
+//   device_rewriter
+//     needs       -
+//     forbids     -
+//     establishes on_target_device
+//     keeps       everything
+//   aliasing_output_rewrite
+//     needs       -
+//     forbids     out_of_place
+//     establishes aliases_analysed, mutations_surfaced
+//     keeps       everything
+//   inplace_to_outofplace
+//     needs       aliases_analysed, mutations_surfaced
+//     forbids     -
+//     establishes out_of_place
+//     keeps       everything but aliases_analysed
+//   nki_kernel_backend_config_pass
+//     needs       -
+//     forbids     -
+//     establishes kernels_configured
+//     keeps       everything
+//   collective_replica_groups
+//     needs       -
+//     forbids     -
+//     establishes replica_groups_resolved
+//     keeps       everything
+//   graph():
+//       %x : [num_users=1] = placeholder[target=x]
+//       %relu : [num_users=1] = call_function[target=torch.ops.aten.relu.default](args = (%x,), kwargs = {})
+//       return (relu,)

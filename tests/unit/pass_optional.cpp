@@ -285,6 +285,25 @@ constexpr auto the_device_pass_of_the_default_pipeline_is_switched() -> bool {
 }
 FXPASS_TEST_TWICE(the_device_pass_of_the_default_pipeline_is_switched)
 
+/// Optional forward passes share a traversal, whichever of them are on, as if each ran by itself.
+constexpr auto any_setting_of_switches_runs_in_one_traversal(unsigned setting) -> bool {
+  const bool rewrites_devices = (setting & 1U) != 0;
+  const auto passes = pipeline(optional_pass(DeviceRewriterPass{}, rewrites_devices),
+                               optional_pass(NkiKernelWriteBackendConfigPass{}, (setting & 2U) != 0),
+                               optional_pass(CollectiveReplicaGroupsPass{}, (setting & 4U) != 0));
+  const Module<> module(on_cuda());
+  Diary diary;
+  Context context;
+  const auto together = passes(module);
+  const auto one_by_one = passes.run_passes(module, context, diary);
+  return together && one_by_one && *together == *one_by_one &&
+         (together->graph() == module.graph()) == !rewrites_devices;
+}
+static_assert(any_setting_of_switches_runs_in_one_traversal(5));
+TEST_CASE("optional passes share a traversal") {
+  for (unsigned setting = 0; setting < 8; ++setting) CHECK(any_setting_of_switches_runs_in_one_traversal(setting));
+}
+
 TEST_CASE("the module lowers either way") {
   for (const bool on : {false, true})
     CHECK(default_passes(on)(Module<>(on_cuda())).and_then(lower(XlaTarget())).has_value());

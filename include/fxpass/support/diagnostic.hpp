@@ -35,7 +35,7 @@ enum class DiagnosticCode : std::uint8_t {
   invalid_process_group,  ///< a partition that is not one
   fact_violated,          ///< a module is not what it is said to be
   illegal_for_target,     ///< the target refuses this type or operation
-  no_convergence,         ///< a repeated pipeline met its limit
+  no_convergence,         ///< a repeated pass does not settle
   invalid_option,         ///< a command-line or API option that makes no sense
 };
 

@@ -168,7 +168,9 @@ class Editor {
   /// edited one after the other, in the order of their numbers.
   constexpr void set_author(std::uint16_t author) { author_ = author; }
   /// Hands the replacements said so far to the caller, who carries them out in the editor's stead.
-  constexpr void take_replacements(Replacements& to) { replacements_.move_to(to); }
+  constexpr void take_replacements(Replacements& to) {
+    if (!replacements_.empty()) replacements_.move_to(to);
+  }
 
   /// Carries everything out and says where nodes went. The editor is then spent.
   constexpr auto commit() -> Renumbering {
@@ -259,7 +261,7 @@ class Editor {
   constexpr void remap(Span<Argument> arguments, const Pool<NodeId>& map, bool is_new) {
     for (Argument& a : arguments) {
       if (a.is_node()) {
-        const NodeId used = is_new ? a.node() : replacements_[a.node()];
+        const NodeId used = is_new || replacements_.empty() ? a.node() : replacements_[a.node()];
         a = Argument(map[used.index]).with_keyword(a.keyword());
       } else if (a.is_group()) {
         remap(graph_->mutable_children(a), map, is_new);

@@ -114,11 +114,11 @@ class Functionaliser {
     TensorMeta meta;
     meta.dtype = dtype;
     if (const TensorMeta* base = graph.tensor(analysis_->storage_of(view).base)) meta.device = base->device;
-    sizes_.clear();
-    for (const std::int64_t size : sizes) sizes_.push_back(size);
-    strides_.clear();
-    for (const std::int64_t stride : contiguous_strides(sizes)) strides_.push_back(stride);
-    const ValueSpec value{ValueKind::tensor, graph.add_meta(meta, sizes_.view(), strides_.view())};
+    SmallPool<SymInt, 8> shape;
+    for (const std::int64_t size : sizes) shape.push_back(size);
+    SmallPool<SymInt, 8> strides;
+    for (const std::int64_t stride : contiguous_strides(sizes)) strides.push_back(stride);
+    const ValueSpec value{ValueKind::tensor, graph.add_meta(meta, shape.view(), strides.view())};
     return editor_->insert_before(position, target, arguments, value, name);
   }
   constexpr auto emit(NodeId position, std::string_view target, std::initializer_list<Argument> arguments, DType dtype,
@@ -304,8 +304,6 @@ class Functionaliser {
   Pool<Value> values_;
   Pool<State> storages_;
   Pool<NodeId> substitutes_;
-  Pool<SymInt> sizes_;  ///< of the node that is emitted; kept for their memory
-  Pool<SymInt> strides_;
   bool changes_operands_ = false;
 };
 

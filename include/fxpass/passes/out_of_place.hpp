@@ -49,16 +49,14 @@ class OutOfPlaceRewriter {
 
  private:
   constexpr auto rewrite(Sweep& sweep) -> Status {
-    const NodeId id = sweep.id();
-    switch (sweep.node().kind) {
-      case NodeKind::placeholder:
-      case NodeKind::get_attr: return {};
-      case NodeKind::output: return read_operands(sweep);
-      default: break;
-    }
     const Graph& graph = sweep.graph();
+    const NodeId id = sweep.id();
     const Operator& op = graph.op(id);
-    const ops::WriteRule rule = op.writes ? op.write_rule : ops::WriteRule::unknown;
+    if (!op.writes) {
+      const bool is_fresh = op.view == ops::ViewRule::none && op.row != ops::no_row;
+      return is_fresh ? read_operands(sweep) : keep(sweep);
+    }
+    const ops::WriteRule rule = op.write_rule;
     const std::uint32_t first = next_write_;
     while (next_write_ < analysis_->writes().size() && analysis_->writes()[next_write_].node == id) ++next_write_;
     const auto writes = analysis_->writes().subspan(first, next_write_ - first);
@@ -154,14 +152,15 @@ class OutOfPlaceRewriter {
     return read_members(sweep, graph.node(sweep.id()).arguments);
   }
   constexpr auto read_members(Sweep& sweep, Range range) -> Status {
-    for (std::uint32_t i = 0; i < range.count; ++i) {
-      const Argument a = sweep.graph().arguments_in(range)[i];
-      if (a.is_group()) {
+    Graph& graph = sweep.graph();
+    for (std::uint32_t i = range.begin; i < range.end(); ++i) {
+      const Argument a = graph.arguments_in({i, 1})[0];
+      if (a.is_node()) {
+        const NodeId value = values_.read(a.node(), sweep.id());
+        if (value == no_node) return stale_error(graph, sweep.id(), a.node());
+        if (value != a.node()) graph.mutable_arguments_in({i, 1})[0] = Argument(value).with_keyword(a.keyword());
+      } else if (a.is_group()) {
         if (Status done = read_members(sweep, a.children()); !done) return done;
-      } else if (a.is_node()) {
-        const auto value = read(sweep, a.node());
-        if (!value) return value.error();
-        if (*value != a.node()) sweep.graph().mutable_arguments_in(range)[i] = Argument(*value).with_keyword(a.keyword());
       }
     }
     return {};
@@ -268,7 +267,7 @@ class OutOfPlaceRewriter {
   constexpr auto rewrite_in_place(Sweep& sweep, ops::WriteRule rule, std::uint32_t view) -> Status {
     if (!analysis_->view(view).has_geometry)
       return needs_metadata(sweep, sweep.graph().arguments(sweep.id())[0].node());
-    const Call call(sweep.graph(), sweep.id());
+    const Call call(sweep.graph(), sweep.id(), parameter_table_.of(sweep.graph(), sweep.node().op));
     if (rule == ops::WriteRule::copy) {
       ++counts_.copies;
       return write(sweep, view, fit(sweep, call.operand("src"), view, false));
@@ -567,6 +566,7 @@ class OutOfPlaceRewriter {
   std::uint32_t next_write_ = 0;
   Pool<Twin> twins_;  ///< of the operators met so far; few
   Pool<TwinParameter> parameters_;
+  ParameterTable parameter_table_;
   Pool<Given> given_;             ///< by parameter; kept for its memory, as is the next
   Pool<Argument> twin_arguments_;
 };

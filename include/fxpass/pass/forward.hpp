@@ -73,21 +73,21 @@ class Sweep {
   /// What stands for `id` from here on: `id` itself, unless this pass replaced it. O(length of the chain).
   [[nodiscard]] constexpr auto replacement(NodeId id) -> NodeId {
     take_replacements();
-    return (*replaced_)[id];
+    return replaced_[author_][id];
   }
 
  private:
   template <class... P>
   friend class detail::SweepRunner;
-  constexpr explicit Sweep(Graph& graph) : graph_(&graph) {}
+  constexpr Sweep(Graph& graph, Replacements* replaced) : graph_(&graph), replaced_(replaced) {}
   constexpr void take_replacements() {
-    if (editor_) editor_->take_replacements(*replaced_);
+    if (editor_) editor_->take_replacements(replaced_[author_]);
   }
 
   Graph* graph_;
   NodeId id_;
   std::uint16_t author_ = 0;         ///< the pass at work
-  Replacements* replaced_ = nullptr;  ///< what it replaced
+  Replacements* replaced_;            ///< what each pass replaced
   bool wants_every_node_ = false;     ///< whether it has just said so
   std::optional<Editor> editor_;
 };
@@ -144,6 +144,7 @@ class WantTable {
       by_kind_[kind] = set_of(none);
     }
     by_operator_.reserve(static_cast<std::uint32_t>(graph.operators().size()));
+    by_operator_.push_back(static_cast<PassSet>(-1));  // "no operator": `by_kind_` says more
     grow(graph);
   }
   /// Takes in the operators that edits have added.
@@ -153,6 +154,16 @@ class WantTable {
   }
   /// Pass `bit` wants every node.
   constexpr void add_every_node(PassSet bit) { every_ |= bit; }
+  /// The first of `nodes` from `begin` on that one of `passes` may want: a call that one wants, or a node that calls
+  /// nothing. As many as there are if there is none.
+  [[nodiscard]] constexpr auto find(Span<const Node> nodes, std::uint32_t begin, PassSet passes) const -> std::uint32_t {
+    if ((every_ & passes) != 0) return begin;
+    const PassSet* const by_operator = by_operator_.data();
+    const Node* const end = nodes.end();
+    const Node* node = nodes.data() + begin;
+    while (node != end && (by_operator[node->op.index] & passes) == 0) ++node;
+    return static_cast<std::uint32_t>(node - nodes.data());
+  }
   [[nodiscard]] constexpr auto operator[](const Node& node) const -> PassSet {
     return every_ |
            (node.op == OpId{} ? by_kind_[static_cast<std::size_t>(node.kind)] : by_operator_[node.op.index]);
@@ -166,7 +177,7 @@ class WantTable {
     return set;
   }
 
-  Pool<PassSet> by_operator_;
+  Pool<PassSet> by_operator_;         ///< of calls
   std::array<PassSet, 6> by_kind_{};  ///< of nodes without an operator
   PassSet every_ = 0;                 ///< who wants all of them
 };
@@ -200,7 +211,7 @@ class SweepRunner {
   }
 
  private:
-  constexpr explicit SweepRunner(Graph& graph) : sweep_(graph), wants_(graph) {}
+  constexpr explicit SweepRunner(Graph& graph) : sweep_(graph, replaced_.data()), wants_(graph) {}
 
   template <std::size_t... I>
   constexpr auto sweep(std::index_sequence<I...>, std::array<Context, count>& contexts, artifacts_for<P>&... artifacts,
@@ -208,15 +219,15 @@ class SweepRunner {
     Graph& graph = *sweep_.graph_;
     SweepStates<Indices, P...> states{{passes.begin(graph, artifacts, contexts[I])}...};
     const std::uint32_t old_count = graph.node_count();
-    const Node* nodes = graph.nodes().data();
     for (std::uint32_t i = 0; i < old_count; ++i) {
-      wanted_ = wants_[nodes[i]] & running_;
-      if (wanted_ == 0 && !(has_replaced_ && uses_replaced(NodeId{i}))) continue;
+      if (!has_replaced_) i = wants_.find(graph.nodes().first(old_count), i, running_);
+      if (i == old_count) break;
+      wanted_ = wants_[graph.node(NodeId{i})] & running_;
+      if (wanted_ == 0 && !uses_replaced(NodeId{i})) continue;
       place_ = NodeId{i};
       here_.clear();
       (turn<I>(passes, static_cast<SweepState<I, sweep_state<P>>&>(states).value), ...);
       if (running_ == 0) break;
-      nodes = graph.nodes().data();  // a visit may have made the table grow
     }
     if (sweep_.editor_ && running_ != 0) outcome_.moved = sweep_.editor_->commit();
     (finish<I>(passes, static_cast<SweepState<I, sweep_state<P>>&>(states).value, contexts[I]), ...);
@@ -228,13 +239,17 @@ class SweepRunner {
 
   template <std::size_t I, class Pass, class State>
   constexpr void turn(const Pass& pass, State& state) {
-    if (here_.empty()) {
-      if ((wanted_ & bit<I>) == 0 && !has_replaced_) return;
-      if ((running_ & bit<I>) != 0) take<I>(pass, state, place_, wanted_, here_);
-      return;
-    }
-    if ((running_ & bit<I>) == 0) return;
+    if ((wanted_ & bit<I>) != 0 && here_.empty())
+      take<I>(pass, state, place_, wanted_, here_);
+    else if (sweep_.editor_ && (running_ & bit<I>) != 0)
+      take_edited<I>(pass, state);
+  }
+  /// Pass `I` at a place where there may be other nodes, or other operands.
+  template <std::size_t I, class Pass, class State>
+  constexpr void take_edited(const Pass& pass, State& state) {
+    if (here_.empty() && !has_replaced_) return;
     behind_.clear();
+    if (here_.empty()) here_.push_back(place_);
     for (std::uint32_t k = 0; k < here_.size(); ++k) {
       const NodeId id = here_[k];
       if (!take<I>(pass, state, id, wants_[sweep_.graph_->node(id)], behind_)) return;
@@ -247,38 +262,46 @@ class SweepRunner {
   template <std::size_t I, class Pass, class State>
   constexpr auto take(const Pass& pass, State& state, NodeId id, PassSet wanted, Pool<NodeId>& behind) -> bool {
     Graph& graph = *sweep_.graph_;
-    if (sweep_.editor_ && sweep_.editor_->is_erased(id)) return true;
+    if (sweep_.editor_) {
+      if (sweep_.editor_->is_erased(id)) return true;
+      sweep_.editor_->set_author(I);
+    }
     if ((wanted & bit<I>) != 0) {
       const std::uint32_t before = graph.node_count();
-      if (!visit<I>(pass, state, id)) return false;
-      const std::uint32_t after = graph.node_count();
-      for (std::uint32_t n = before; n < after; ++n) behind.push_back(NodeId{n});
-      if (after != before) behind.push_back(id);
+      const OpId op = graph.node(place_).op;
+      sweep_.id_ = id;
+      sweep_.author_ = I;
+      Status status = pass.visit(state, sweep_);
+      if (!status) {
+        fail(I, std::move(status.error()));
+        return false;
+      }
+      const bool is_quiet = !sweep_.editor_ && !sweep_.wants_every_node_ && graph.node(place_).op == op;
+      if (!is_quiet) {
+        take_note<I>();
+        take_insertions(id, before, behind);
+      }
     }
     if (!replaced_[I].empty()) replace_operands(graph.mutable_arguments(id), replaced_[I]);
     return true;
   }
-  template <std::size_t I, class Pass, class State>
-  constexpr auto visit(const Pass& pass, State& state, NodeId id) -> bool {
-    sweep_.id_ = id;
-    sweep_.author_ = I;
-    sweep_.replaced_ = &replaced_[I];
-    if (sweep_.editor_) sweep_.editor_->set_author(I);
-    Status status = pass.visit(state, sweep_);
-    if (!status) {
-      fail(I, std::move(status.error()));
-      return false;
-    }
+  /// Appends to `behind` what was inserted before node `id` since there were `before` nodes, and then the node.
+  constexpr void take_insertions(NodeId id, std::uint32_t before, Pool<NodeId>& behind) {
+    const std::uint32_t after = sweep_.graph_->node_count();
+    for (std::uint32_t n = before; n < after; ++n) behind.push_back(NodeId{n});
+    if (after != before) behind.push_back(id);
+  }
+  /// Of what pass `I` has done at a node.
+  template <std::size_t I>
+  constexpr void take_note() {
     if (sweep_.wants_every_node_) wants_.add_every_node(bit<I>);
     sweep_.wants_every_node_ = false;
     // The node may call another operator now, and one that is new to the graph.
     wants_.grow(*sweep_.graph_);
-    wanted_ = wants_[sweep_.graph_->node(place_)];
-    if (sweep_.editor_) {
-      sweep_.take_replacements();
-      has_replaced_ = has_replaced_ || !replaced_[I].empty();
-    }
-    return true;
+    wanted_ = wants_[sweep_.graph_->node(place_)] & running_;
+    if (!sweep_.editor_) return;
+    sweep_.take_replacements();
+    has_replaced_ = has_replaced_ || !replaced_[I].empty();
   }
   template <std::size_t I, class Pass, class State>
   constexpr void finish(const Pass& pass, State& state, Context& context) {
@@ -288,6 +311,7 @@ class SweepRunner {
   }
   constexpr void fail(std::size_t pass, Diagnostics errors) {
     running_ &= (PassSet{1} << pass) - 1;
+    wanted_ &= running_;
     outcome_.failed = pass;
     outcome_.errors = std::move(errors);
   }
@@ -311,10 +335,10 @@ class SweepRunner {
     }
   }
 
-  Sweep sweep_;
-  WantTable<P...> wants_;
   std::array<Replacements, count> replaced_;  ///< by pass: it does not see its own before the next traversal
   bool has_replaced_ = false;                 ///< any of them
+  Sweep sweep_;
+  WantTable<P...> wants_;
   NodeId place_;         ///< the node of the graph as it was
   Pool<NodeId> here_;    ///< the nodes at this place, as the pass whose turn it is sees them; empty: that one alone
   Pool<NodeId> behind_;  ///< as the next one will

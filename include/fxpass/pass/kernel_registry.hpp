@@ -70,47 +70,84 @@ inline constexpr ops::CatalogRow functional_kernel_row =
   return op.row == detail::kernel_row || op.row == detail::functional_kernel_row;
 }
 
-/// Reads one kernel call, all of whose arguments have names. Valid while the node has the arguments it has.
-class KernelCall {
+/// Where the arguments of kernel calls are: calls of one graph give them in one order, as a rule, so that the next call is
+/// read without a look at the texts of its keywords.
+class KernelKeywords {
  public:
+  /// What an argument is to the call.
+  enum class Role : std::uint8_t { other, kernel_idx, backend_config, aliases, arguments };
   static constexpr std::uint32_t not_given = 0xffffffffU;
+  /// By role, the position among the arguments.
+  struct Positions {
+    std::uint32_t of[5] = {not_given, not_given, not_given, not_given, not_given};
+  };
 
-  /// Of node `id`, a kernel call. O(arguments).
-  constexpr KernelCall(const Graph& graph, NodeId id) : graph_(&graph), id_(id) {
-    const auto given = graph.arguments(id);
-    for (std::uint32_t i = 0; i < given.size(); ++i) {
-      const std::string_view keyword = graph.text(given[i].keyword());
-      if (keyword == "kernel_idx")
-        kernel_idx_ = i;
-      else if (keyword == "backend_config")
-        backend_config_ = i;
-      else if (keyword == "operand_output_aliases")
-        aliases_ = i;
-      else if (keyword == "args")
-        arguments_ = i;
+  /// The positions in a call with these arguments. Valid until the next call.
+  constexpr auto positions(const Graph& graph, Span<const Argument> arguments) -> const Positions& {
+    if (!matches(arguments)) learn(graph, arguments);
+    return positions_;
+  }
+
+ private:
+  [[nodiscard]] constexpr auto matches(Span<const Argument> arguments) const -> bool {
+    if (keywords_.size() != arguments.size()) return false;
+    for (std::uint32_t i = 0; i < keywords_.size(); ++i)
+      if (keywords_[i] != arguments[i].keyword()) return false;
+    return true;
+  }
+  constexpr void learn(const Graph& graph, Span<const Argument> arguments) {
+    keywords_.clear();
+    positions_ = {};
+    for (std::uint32_t i = 0; i < arguments.size(); ++i) {
+      keywords_.push_back(arguments[i].keyword());
+      positions_.of[static_cast<std::size_t>(role_of(graph.text(arguments[i].keyword())))] = i;
     }
   }
+  [[nodiscard]] static constexpr auto role_of(std::string_view keyword) -> Role {
+    if (keyword == "kernel_idx") return Role::kernel_idx;
+    if (keyword == "backend_config") return Role::backend_config;
+    if (keyword == "operand_output_aliases") return Role::aliases;
+    return keyword == "args" ? Role::arguments : Role::other;
+  }
+
+  Pool<TextId> keywords_;  ///< of the last call
+  Positions positions_;
+};
+
+/// Reads one kernel call, all of whose arguments have names. Valid while the node has the arguments it has.
+class KernelCall {
+  using Role = KernelKeywords::Role;
+
+ public:
+  static constexpr std::uint32_t not_given = KernelKeywords::not_given;
+
+  /// Of node `id`, a kernel call. O(arguments).
+  constexpr KernelCall(const Graph& graph, NodeId id)
+      : graph_(&graph), id_(id), positions_(KernelKeywords().positions(graph, graph.arguments(id))) {}
+  /// The same, for those who read many calls of the graph.
+  constexpr KernelCall(const Graph& graph, NodeId id, KernelKeywords& keywords)
+      : graph_(&graph), id_(id), positions_(keywords.positions(graph, graph.arguments(id))) {}
 
   [[nodiscard]] constexpr auto graph() const -> const Graph& { return *graph_; }
   [[nodiscard]] constexpr auto id() const -> NodeId { return id_; }
   /// The index of the kernel in a registry; none where the call names none.
   [[nodiscard]] constexpr auto kernel_idx() const -> std::optional<std::int64_t> {
-    const Argument a = argument(kernel_idx_);
+    const Argument a = argument(Role::kernel_idx);
     return a.is(ArgumentKind::integer) ? std::optional(a.integer()) : std::nullopt;
   }
   /// Its configuration; empty where it has none.
   [[nodiscard]] constexpr auto backend_config() const -> std::string_view {
-    const Argument a = argument(backend_config_);
+    const Argument a = argument(Role::backend_config);
     return a.is(ArgumentKind::string) ? graph_->text(a.text()) : std::string_view();
   }
   /// The kernel's arguments: tensors and constants mixed.
   [[nodiscard]] constexpr auto arguments() const -> Span<const Argument> {
-    const Argument a = argument(arguments_);
+    const Argument a = argument(Role::arguments);
     return a.is_sequence() ? graph_->children(a) : Span<const Argument>();
   }
   /// Where the call has its configuration and its aliases, among its arguments; `not_given` where it has none.
-  [[nodiscard]] constexpr auto backend_config_position() const -> std::uint32_t { return backend_config_; }
-  [[nodiscard]] constexpr auto aliases_position() const -> std::uint32_t { return aliases_; }
+  [[nodiscard]] constexpr auto backend_config_position() const -> std::uint32_t { return position(Role::backend_config); }
+  [[nodiscard]] constexpr auto aliases_position() const -> std::uint32_t { return position(Role::aliases); }
   /// The tensor behind argument `position`, or `no_node`.
   [[nodiscard]] constexpr auto tensor_at(std::uint32_t position) const -> NodeId {
     const auto all = arguments();
@@ -127,7 +164,7 @@ class KernelCall {
   /// The aliases that the call itself declares, by position among all arguments. None if malformed.
   [[nodiscard]] constexpr auto declared_aliases() const -> std::optional<Pool<KernelAlias>> {
     Pool<KernelAlias> aliases;
-    const Argument dict = argument(aliases_);
+    const Argument dict = argument(Role::aliases);
     if (dict.is_none()) return aliases;
     if (!dict.is(ArgumentKind::dict)) return std::nullopt;
     const auto items = graph_->children(dict);
@@ -141,17 +178,18 @@ class KernelCall {
 
  private:
   /// None where it is not given.
-  [[nodiscard]] constexpr auto argument(std::uint32_t position) const -> Argument {
-    if (position == not_given) return {};
-    return graph_->arguments(id_)[position];
+  [[nodiscard]] constexpr auto argument(Role role) const -> Argument {
+    if (position(role) == not_given) return {};
+    return graph_->arguments(id_)[position(role)];
+  }
+
+  [[nodiscard]] constexpr auto position(Role role) const -> std::uint32_t {
+    return positions_.of[static_cast<std::size_t>(role)];
   }
 
   const Graph* graph_;
   NodeId id_;
-  std::uint32_t kernel_idx_ = not_given;
-  std::uint32_t backend_config_ = not_given;
-  std::uint32_t aliases_ = not_given;
-  std::uint32_t arguments_ = not_given;
+  KernelKeywords::Positions positions_;
 };
 
 /// The operands that a kernel call writes, by position among all its arguments: as the call declares them, else as the

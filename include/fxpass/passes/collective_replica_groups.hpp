@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 /// @file
 /// `CollectiveReplicaGroupsPass`: process-group names become replica groups.
@@ -29,15 +28,20 @@ struct CollectiveReplicaGroupsPass {
   /// May be null: then no group is known.
   const ProcessGroups* groups = nullptr;
 
-  /// A process group, and the partition that the graph got for it.
+  /// A process group as a collective names it, and the partition that the graph got for it.
   struct Resolved {
-    Text name;                    ///< of the group
+    TextId name;
     std::uint32_t partition = 0;  ///< as `Node::replica_groups` stores it
   };
+  /// Where an operator has the name of its group.
+  struct Place {
+    OpId op;
+    std::uint32_t position = 0;  ///< among positional arguments
+  };
   struct State {
-    std::vector<Resolved> resolved;   ///< each name once
+    Pool<Resolved> resolved;          ///< each name once; few
     std::int64_t resolved_count = 0;  ///< collectives so far
-    ParameterTable parameters;        ///< of the operators met
+    Pool<Place> places;               ///< of the operators met; few
   };
 
   constexpr auto begin(Graph&, Artifacts<CollectiveReplicaGroupsPass>&, Context&) const -> State { return {}; }
@@ -47,19 +51,16 @@ struct CollectiveReplicaGroupsPass {
   constexpr auto visit(State& state, Sweep& sweep) const -> Status {
     Graph& graph = sweep.graph();
     const NodeId id = sweep.id();
-    const Call call(graph, id, state.parameters.of(graph, graph.node(id).op));
-    const auto group = call.string("group_name");
-    if (!group)
-      return error_at(graph, id, DiagnosticCode::unresolved_group, "names no process group");
+    const TextId group = group_of(state, graph, id);
+    if (group == TextId{}) return error_at(graph, id, DiagnosticCode::unresolved_group, "names no process group");
     std::uint32_t partition = 0;
     for (const Resolved& r : state.resolved)
-      if (r.name == *group) partition = r.partition;
+      if (r.name == group || graph.text(r.name) == graph.text(group)) partition = r.partition;
     if (partition == 0) {
-      const Text group_name(*group);
-      const auto added = add_partition(graph, id, group_name, call.integer("group_size"));
+      const auto added = add_partition(graph, id, graph.text(group), Call(graph, id).integer("group_size"));
       if (!added) return added.error();
       partition = *added;
-      state.resolved.push_back({group_name, partition});
+      state.resolved.push_back({group, partition});
     }
     graph.mutable_node(id).replica_groups = partition;
     ++state.resolved_count;
@@ -72,6 +73,28 @@ struct CollectiveReplicaGroupsPass {
   }
 
  private:
+  static constexpr std::uint32_t not_positional = 0xffffffffU;
+
+  /// The name of the group of a collective; none if it names none.
+  static constexpr auto group_of(State& state, const Graph& graph, NodeId id) -> TextId {
+    const auto arguments = graph.arguments(id);
+    const std::uint32_t position = place_of(state, graph, graph.node(id).op);
+    const bool is_positional = position < arguments.size() && !arguments[position].is_keyword();
+    Argument group;
+    if (is_positional)
+      group = arguments[position];
+    else
+      group = Call(graph, id).given("group_name").value_or(Argument());
+    return group.is(ArgumentKind::string) ? group.text() : TextId();
+  }
+  static constexpr auto place_of(State& state, const Graph& graph, OpId op) -> std::uint32_t {
+    for (const Place& place : state.places)
+      if (place.op == op) return place.position;
+    const auto found = graph.schema(graph.op(op)).find("group_name");
+    const bool is_positional = found && !found->parameter.keyword_only && graph.op(op).parameters == TextId{};
+    state.places.push_back({op, is_positional ? found->position : not_positional});
+    return state.places.back().position;
+  }
   constexpr auto add_partition(Graph& graph, NodeId id, std::string_view group,
                                std::optional<std::int64_t> group_size) const -> Expected<std::uint32_t> {
     const ProcessGroups::Group* known = groups != nullptr ? groups->find(group) : nullptr;

@@ -36,6 +36,7 @@ struct NkiKernelWriteBackendConfigPass {
   struct State {
     std::int64_t kernel_call_count = 0;  ///< calls so far
     bool has_configured = false;         ///< one of them, at least
+    KernelKeywords keywords;             ///< of the call before
     Pool<Config> configs;                ///< of the kernels met so far; few
   };
 
@@ -47,7 +48,7 @@ struct NkiKernelWriteBackendConfigPass {
     Graph& graph = sweep.graph();
     const NodeId id = sweep.id();
     ++state.kernel_call_count;
-    const KernelCall kernel(graph, id);
+    const KernelCall kernel(graph, id, state.keywords);
     const auto kernel_idx = kernel.kernel_idx();
     const KernelEntry* entry = kernel_idx && kernels != nullptr ? kernels->find(*kernel_idx) : nullptr;
     if (entry == nullptr) {

@@ -53,8 +53,9 @@ class OutOfPlaceRewriter {
     const NodeId id = sweep.id();
     const Operator& op = graph.op(id);
     if (!op.writes) {
-      const bool is_fresh = op.view == ops::ViewRule::none && op.row != ops::no_row;
-      return is_fresh ? read_operands(sweep) : keep(sweep);
+      // Not by ?:, which g++ 12 evaluates wrongly for class types in constant expressions.
+      if (op.view == ops::ViewRule::none && op.row != ops::no_row) return read_operands(sweep);
+      return keep(sweep);
     }
     const ops::WriteRule rule = op.write_rule;
     const std::uint32_t first = next_write_;

@@ -122,8 +122,8 @@ template <int Limit, class... P>
 /// true, and what they forbid, it must not make true. Fails with `no_convergence`, at the first node that
 /// still changes, if round `Limit` changes something, or if a round gives back the module of an earlier one,
 /// from which all would go on as before. Counts `rounds`, the one that changes nothing included, and as
-/// `pass.key` what the passes count over all rounds. A warning that each round gives is given once.
-/// A round costs a copy of the graph and two comparisons beside the passes; each is O(graph).
+/// `pass.key` what the passes count over all rounds. A warning that each round gives is given once. Observers
+/// see one step. A round costs a copy of the graph and two comparisons beside the passes; each is O(graph).
 template <int Limit, class... P>
 class Repeat {
  public:

@@ -55,7 +55,7 @@ struct Pass{i} {{
   using keeps = fxpass::everything;
   struct State {{}};
   constexpr auto begin(fxpass::Graph&, fxpass::Artifacts<Pass{i}>&, fxpass::Context&) const -> State {{ return {{}}; }}
-  static constexpr auto wants(const fxpass::Node&, const fxpass::Operator&) -> bool {{ return true; }}
+  static constexpr auto wants(const fxpass::Operator&) -> bool {{ return true; }}
   constexpr auto visit(State&, fxpass::Sweep&) const -> fxpass::Status {{ return {{}}; }}
   constexpr auto finish(State&, fxpass::Graph&, fxpass::Context&) const -> fxpass::Status {{ return {{}}; }}
 }};

@@ -29,10 +29,13 @@ namespace detail {
 /// A value that is known to the compiler.
 template <auto>
 struct Constant;
+/// Concepts that are asked of each pass say with calls what they want: `std::convertible_to` and
+/// `std::copy_constructible` instantiate twenty templates for each.
+constexpr void take_text(std::string_view) {}
 /// `T::name` is a text, and static.
 template <class T>
 concept NamedStatically = requires {
-  { T::name } -> std::convertible_to<std::string_view>;
+  take_text(T::name);
   requires !std::is_member_object_pointer_v<decltype(&T::name)>;
 };
 /// `T::name` is a constant as well.

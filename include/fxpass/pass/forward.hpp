@@ -107,10 +107,9 @@ using sweep_state = decltype(std::declval<const P&>().begin(std::declval<Graph&>
 /// A pass that visits nodes in program order and finishes at the output; see above for its laws.
 template <class P>
 concept ForwardPass =
-    requires { typename detail::sweep_state<P>; } &&
+    detail::NamedByConstant<P> && requires { typename detail::sweep_state<P>; } &&
     requires(const P& pass, detail::sweep_state<P>& state, Sweep& sweep, Graph& graph, Context& context,
              const Operator& op) {
-      { P::name } -> std::convertible_to<std::string_view>;
       { P::wants(op) } -> std::same_as<bool>;
       { pass.visit(state, sweep) } -> std::same_as<Status>;
       { pass.finish(state, graph, context) } -> std::same_as<Status>;

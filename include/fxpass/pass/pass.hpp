@@ -65,6 +65,8 @@ template <class P>
 inline constexpr bool is_well_spelt = decltype(judge_spelling<P>())::ok;
 
 template <class P>
+concept Copyable = requires(const P& pass) { P(pass); };
+template <class P>
 concept RebuildingPass = requires(const P& pass, Context& context) {
   { pass.run(std::declval<Graph>(), context) } -> std::same_as<Expected<Graph>>;
 };
@@ -85,7 +87,7 @@ concept ArtifactPass = requires(const P& pass, Graph& graph, artifacts_for<P>& a
 /// those it `keeps` if they were; or it fails with a diagnostic. The same graph and options give the same result.
 template <class P>
 concept FXPass = detail::NamedByConstant<P> && detail::is_well_spelt<P> && detail::HasContract<P> &&
-                 std::copy_constructible<P> &&
+                 detail::Copyable<P> &&
                  (detail::RebuildingPass<P> || detail::EditingPass<P> || detail::ArtifactPass<P> || ForwardPass<P>);
 
 /// Pass `P` under another name.
@@ -223,9 +225,7 @@ template <class P>
     return in_order();
   } else if constexpr (std::same_as<P, Rejected>) {
     return told_before();
-  } else if constexpr (!requires {
-                         { P::name } -> std::convertible_to<std::string_view>;
-                       }) {
+  } else if constexpr (!requires { take_text(P::name); }) {
     return not_a_pass<P, has_no_static_name, to_mend<write_static_constexpr_string_view_name>>();
   } else if constexpr (!NamedStatically<P>) {
     return not_a_pass<P, name_must_be_static>();
@@ -249,7 +249,7 @@ template <class P>
     return not_a_pass<P, keeps_must_be_everything_or_nothing_or_everything_but_or_a_list_of_facts>();
   } else if constexpr (!lists_facts<typename KeepsOf<P>::type>) {
     return typename BadList<P, keeps_what_is_no_fact, typename KeepsOf<P>::type>::type();
-  } else if constexpr (!std::copy_constructible<P>) {
+  } else if constexpr (!Copyable<P>) {
     return not_a_pass<P, must_be_copyable>();
   } else if constexpr (requires { &P::begin; } || BeginTakesItsArguments<P, const P>) {
     return judge_sweep<P>();

@@ -154,13 +154,28 @@ template <class Q, std::size_t Offset, std::size_t Removed, class New, class... 
   }
 }
 
+template <class T>
+inline constexpr bool is_one_pass = std::is_same_v<typename PassesIn<T>::type, types<T>>;
+
 /// Makes pipelines without a word on the order of their passes: who calls has asked for the verdict.
 class PipelineMaker {
  public:
   /// Out of passes and pipelines.
   template <class... T>
   [[nodiscard]] static constexpr auto make(const T&... parts) {
-    return make_by<Join<types, typename PassesIn<T>::type...>>(parts...);
+    if constexpr ((is_one_pass<T> && ...)) {
+      return Pipeline<T...>(parts...);
+    } else {
+      return make_by<Join<types, typename PassesIn<T>::type...>>(parts...);
+    }
+  }
+  /// One more pass behind a pipeline, which is what a chain of `|` does again and again.
+  template <class... Old, class Q>
+    requires is_one_pass<Q>
+  [[nodiscard]] static constexpr auto make(const Pipeline<Old...>& old, const Q& added) -> Pipeline<Old..., Q> {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return Pipeline<Old..., Q>(static_cast<const Member<I, Old>&>(old.passes_).value..., added);
+    }(std::index_sequence_for<Old...>());
   }
   /// Out of their passes that `Table::table` names, in its order; `Table::type` lists them.
   template <class Table, class... T>
@@ -219,9 +234,9 @@ class Pipeline {
   static constexpr std::string_view name = "pipeline";
 
   constexpr Pipeline() = default;
-  constexpr explicit Pipeline(P... passes)
+  constexpr explicit Pipeline(const P&... passes)
     requires(sizeof...(P) > 0)
-      : passes_(std::move(passes)...) {}
+      : passes_(passes...) {}
 
   /// The pipeline with `added`, a pass or a pipeline, behind its last pass.
   template <class Q>

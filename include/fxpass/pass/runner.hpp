@@ -22,6 +22,9 @@ namespace fxpass::detail {
 /// Pass `I` of a pipeline.
 template <std::size_t I, class P>
 struct Member {
+  constexpr Member() = default;
+  constexpr explicit Member(const P& pass) : value(pass) {}
+
   [[no_unique_address]] P value;
 };
 template <class Indices, class... P>
@@ -30,9 +33,9 @@ struct Members;
 template <std::size_t... I, class... P>
 struct Members<std::index_sequence<I...>, P...> : Member<I, P>... {
   constexpr Members() = default;
-  constexpr explicit Members(P... passes)
+  constexpr explicit Members(const P&... passes)
     requires(sizeof...(P) > 0)
-      : Member<I, P>{std::move(passes)}... {}
+      : Member<I, P>(passes)... {}
 };
 template <class... P>
 using members_of = Members<std::index_sequence_for<P...>, P...>;
@@ -41,6 +44,20 @@ template <std::size_t I, class P>
 [[nodiscard]] constexpr auto member(const Member<I, P>& m) -> const P& {
   return m.value;
 }
+
+/// What there is to do behind a pass, of a run in which N facts can be true.
+template <std::size_t N>
+struct StepPlan {
+  std::array<bool, N> holds{};      ///< whether the fact is true then
+  std::array<bool, N> rechecked{};  ///< whether it has to be checked, since the pass promises nothing of it
+  bool rechecks = false;            ///< whether any of them
+};
+
+/// How a pass runs: by itself, or in one traversal with others, which is run in place of the first.
+struct Way {
+  bool is_alone = true;
+  std::size_t sweeps = 0;  ///< of the first pass of a traversal: how many take part
+};
 
 /// Facts of a run of passes `P` on a module with facts `Facts`.
 template <class Facts, class... P>
@@ -51,45 +68,42 @@ struct RunPlan {
   using Universe = typename FactSet<join<facts, Facts, filled_in_by<P>...>>::type;
   static constexpr std::size_t fact_count = size_of<Universe>;
 
-  struct FactTable {
-    std::array<FactInfo, fact_count> infos{};
-    std::array<bool, fact_count> holds{};
-    std::size_t count = 0;
-  };
   /// What is true before each pass, and in the end.
-  static constexpr std::array<FactTable, pass_count + 1> facts_before = [] {
-    std::array<FactTable, pass_count + 1> result{};
+  static constexpr auto facts_before = [] {
+    std::array<std::array<bool, fact_count>, pass_count + 1> result{};
     FactWalk walk(contracts_of<P...>, fact_infos<Facts>);
     for (std::size_t i = 0; i <= pass_count; ++i) {
-      for (std::size_t u = 0; u < fact_count; ++u) {
-        const FactInfo& info = fact_infos<Universe>[u];
-        result[i].holds[u] = walk.holds(info);
-        if (result[i].holds[u]) result[i].infos[result[i].count++] = info;
-      }
+      for (std::size_t u = 0; u < fact_count; ++u) result[i][u] = walk.holds(fact_infos<Universe>[u]);
       if (i < pass_count) walk.step(i);
     }
     return result;
   }();
-  [[nodiscard]] static constexpr auto list(const FactTable& table) -> Span<const FactInfo> {
-    return {table.infos.data(), table.count};
-  }
 
   struct InTheEnd {
     static constexpr auto chosen = [] {
       Choice<fact_count> choice;
       for (std::size_t u = 0; u < fact_count; ++u)
-        if (facts_before[pass_count].holds[u]) choice.index[choice.count++] = u;
+        if (facts_before[pass_count][u]) choice.index[choice.count++] = u;
       return choice;
     }();
   };
   using Result = typename ModuleOfSet<typename Choose<facts, Universe, InTheEnd>::type>::type;
 
-  /// Whether a fact has to be checked behind pass `i`, which promises nothing of it.
-  [[nodiscard]] static constexpr auto is_rechecked(std::size_t i, const FactInfo& fact) -> bool {
-    const Contract& contract = *contracts_of<P...>[i];
-    return contract.keeping == Keeping::undeclared && fact.can_be_rechecked() &&
-           Contract::lists(list(facts_before[i]), fact) && !Contract::lists(contract.establishes, fact);
-  }
+  /// What there is to do behind each pass.
+  static constexpr auto steps = [] {
+    std::array<StepPlan<fact_count>, pass_count> result{};
+    for (std::size_t i = 0; i < pass_count; ++i) {
+      const Contract& contract = *contracts_of<P...>[i];
+      result[i].holds = facts_before[i + 1];
+      for (std::size_t u = 0; u < fact_count; ++u) {
+        const FactInfo& fact = fact_infos<Universe>[u];
+        result[i].rechecked[u] = contract.keeping == Keeping::undeclared && fact.can_be_rechecked() &&
+                                 facts_before[i][u] && !Contract::lists(contract.establishes, fact);
+        result[i].rechecks = result[i].rechecks || result[i].rechecked[u];
+      }
+    }
+    return result;
+  }();
 
   /// Whether pass `i` would fill in an artifact that a pass from `first` on uses: not in one traversal with it.
   [[nodiscard]] static constexpr auto overwrites_since(std::size_t first, std::size_t i) -> bool {
@@ -112,10 +126,17 @@ struct RunPlan {
       if (!joins || !forward[i] || i - result.first[result.count - 1] == max_passes_in_sweep ||
           overwrites_since(result.first[result.count - 1], i))
         result.first[result.count++] = i;
-      joins = forward[i];
-      for (const FactInfo& fact : fact_infos<Universe>) joins = joins && !is_rechecked(i, fact);
+      joins = forward[i] && !steps[i].rechecks;
     }
     result.first[result.count] = pass_count;
+    return result;
+  }();
+
+  static constexpr auto ways = [] {
+    const std::array<bool, pass_count> forward{ForwardPass<P>...};
+    std::array<Way, pass_count> result{};
+    for (std::size_t i = 0; i < pass_count; ++i) result[i].is_alone = !forward[i];
+    for (std::size_t g = 0; g < groups.count; ++g) result[groups.first[g]].sweeps = groups.first[g + 1] - groups.first[g];
     return result;
   }();
 };
@@ -136,136 +157,26 @@ struct ResultOfRun<true, Facts, P...> {
   return errors;
 }
 
-template <class M, class... P>
-class PipelineRunner {
-  using Plan = RunPlan<typename M::facts, P...>;
-  using Passes = types<P...>;
-  template <std::size_t I>
-  using PassAt = at<I, Passes>;
+/// Says that a pass is run by itself.
+struct Alone {};
 
- public:
-  using Result = typename Plan::Result;
+/// A run of passes on a module of which the facts `Universe` can be true. What there is to do for one pass knows nothing
+/// of the pipeline that the pass is in: a function of its own for each place of each pipeline is what a compiler would
+/// spend most of its time on.
+template <class Universe>
+class Run;
+template <class... F>
+class Run<facts<F...>> {
+ protected:
+  using Plan = StepPlan<sizeof...(F)>;
 
-  constexpr PipelineRunner(const members_of<P...>& passes, M module, Context& context)
-      : passes_(&passes), context_(&context), graph_(ModuleMaker::take_apart(module, slots_)) {}
+  template <class M>
+  constexpr Run(M& module, Context& context) : context_(&context), graph_(ModuleMaker::take_apart(module, slots_)) {}
 
-  /// Each run of forward passes in one traversal.
-  [[nodiscard]] constexpr auto run() && -> Expected<Result> {
-    return run_groups(std::make_index_sequence<Plan::groups.count>());
-  }
-  /// As part of a pass: `context` is that pass's, and gets statistics and moves of nodes as well as warnings.
-  [[nodiscard]] constexpr auto run_as_part() && -> Expected<Result> {
-    is_part_ = true;
-    return std::move(*this).run();
-  }
-  /// Each pass by itself, for observers to see what is in between.
-  template <class... O>
-  [[nodiscard]] constexpr auto run_observed(O&... observers) && -> Expected<Result> {
-    return run_each(std::index_sequence_for<P...>(), observers...);
-  }
-
- private:
-  template <std::size_t... G>
-  constexpr auto run_groups(std::index_sequence<G...>) -> Expected<Result> {
-    Status status;
-    static_cast<void>(((status = run_group<Plan::groups.first[G]>(
-                            std::make_index_sequence<Plan::groups.first[G + 1] - Plan::groups.first[G]>()))
-                           .has_value() &&
-                       ...));
-    return result(std::move(status));
-  }
-  template <std::size_t... I, class... O>
-  constexpr auto run_each(std::index_sequence<I...>, O&... observers) -> Expected<Result> {
-    Status status;
-    static_cast<void>(((status = run_observed_pass<I>(observers...)).has_value() && ...));
-    return result(std::move(status));
-  }
-  constexpr auto result(Status status) -> Expected<Result> {
-    if (!status) return std::move(status.error());
-    return ModuleMaker::make(typename Result::facts(), std::move(graph_), slots_);
-  }
-
-  template <std::size_t I, class... O>
-  constexpr auto run_observed_pass(O&... observers) -> Status {
-    constexpr std::string_view name = PassAt<I>::name;
-    constexpr bool keeps_copy = (SeesFailure<O> || ...);
-    Graph before;
-    if constexpr (keeps_copy) before = graph_;
-    (notify_before(observers, name), ...);
-    Status status = run_group<I>(std::index_sequence<0>());
-    if (status)
-      status = notify_after({name, I, context_of_last_.statistics(), Plan::list(Plan::facts_before[I + 1]),
-                             is_skipped(member<I>(*passes_)), &contract_of<PassAt<I>>,
-                             LookingPass<PassAt<I>> || is_skipped(member<I>(*passes_)) ||
-                                 context_of_last_.claims_unchanged()},
-                            observers...);
-    if (!status) (notify_failed(observers, name, status.error(), before), ...);
-    return status;
-  }
-  template <class O>
-  constexpr void notify_before(O& observer, std::string_view name) {
-    if constexpr (SeesBefore<O>) observer.before(name, std::as_const(graph_));
-  }
-  constexpr auto notify_after(const PassReport&) -> Status { return {}; }
-  /// The last observer first: it is the closest to the pass.
-  template <class First, class... Rest>
-  constexpr auto notify_after(const PassReport& report, First& first, Rest&... rest) -> Status {
-    if (Status status = notify_after(report, rest...); !status) return status;
-    if constexpr (StopsAfter<First>) {
-      return first.after(report, std::as_const(graph_));
-    } else {
-      if constexpr (SeesAfter<First>) first.after(report, std::as_const(graph_));
-      return {};
-    }
-  }
-  template <class O>
-  constexpr void notify_failed(O& observer, std::string_view name, const Diagnostics& errors, const Graph& before) {
-    if constexpr (SeesFailure<O>) observer.failed(name, errors, before);
-  }
-
-  /// Runs passes First, First + 1, ... together.
-  template <std::size_t First, std::size_t... K>
-  constexpr auto run_group(std::index_sequence<K...>) -> Status {
-    constexpr std::size_t last = First + sizeof...(K) - 1;
-    (clear_artifacts<PassAt<First + K>>(member<First + K>(*passes_)), ...);
-    Status status;
-    if constexpr (ForwardPass<PassAt<First>>) {
-      status = sweep<First>(std::index_sequence<K...>());
-    } else {
-      status = run_alone<First>();
-    }
-    if (!status) return status;
-    return recheck(last, PassAt<last>::name);
-  }
-  /// Checks what pass `pass` may have made untrue.
-  constexpr auto recheck(std::size_t pass, std::string_view name) const -> Status {
-    Diagnostics violations;
-    for (const FactInfo& fact : fact_infos<typename Plan::Universe>)
-      if (Plan::is_rechecked(pass, fact)) check_fact(fact, graph_, violations, "the pass does not keep");
-    if (!violations.empty()) return in_pass(name, std::move(violations));
-    return {};
-  }
-
-  template <std::size_t First, std::size_t... K>
-  constexpr auto sweep(std::index_sequence<K...>) -> Status {
-    constexpr std::array<std::string_view, sizeof...(K)> names{PassAt<First + K>::name...};
-    std::array<Context, sizeof...(K)> contexts;
-    SweepOutcome outcome = SweepRunner<PassAt<First + K>...>::run(
-        graph_, contexts, artifacts_for<PassAt<First + K>>(slots_)..., member<First + K>(*passes_)...);
-    if (outcome.moved) contexts.back().renumbered(*std::move(outcome.moved));
-    for (std::size_t k = 0; k < contexts.size() && (outcome.failed == no_pass || k <= outcome.failed); ++k)
-      pass_on(names[k], contexts[k]);
-    if (outcome.failed != no_pass) return in_pass(names[outcome.failed], std::move(outcome.errors));
-    for (const Renumbering& moved : contexts.back().moves())
-      renumber(moved, First + sizeof...(K), typename Plan::Universe(), facts<>());
-    context_of_last_ = std::move(contexts.back());
-    return {};
-  }
-
-  template <std::size_t I>
-  constexpr auto run_alone() -> Status {
-    using Pass = PassAt<I>;
-    const Pass& pass = member<I>(*passes_);
+  /// Runs a pass that is no forward pass.
+  template <class Pass>
+  constexpr auto run_pass(Alone, const Pass& pass, const Plan& plan) -> Status {
+    clear_artifacts(pass);
     Context context;
     Status status;
     if constexpr (LooksAtArtifacts<Pass>) {
@@ -279,16 +190,56 @@ class PipelineRunner {
     }
     pass_on(Pass::name, context);
     if (!status) return in_pass(Pass::name, std::move(status.error()));
-    for (const Renumbering& moved : context.moves())
-      renumber(moved, I + 1, typename Plan::Universe(), filled_in_by<Pass>());
+    for (const Renumbering& moved : context.moves()) renumber<filled_in_by<Pass>>(moved, plan);
+    return finish(Pass::name, plan, std::move(context));
+  }
+
+  /// Runs forward passes in one traversal. `plan` is that of the last one.
+  template <class... Pass>
+  constexpr auto run_together(const Plan& plan, const Pass&... passes) -> Status {
+    (clear_artifacts(passes), ...);
+    constexpr std::array<std::string_view, sizeof...(Pass)> names{Pass::name...};
+    std::array<Context, sizeof...(Pass)> contexts;
+    SweepOutcome outcome = SweepRunner<Pass...>::run(graph_, contexts, artifacts_for<Pass>(slots_)..., passes...);
+    if (outcome.moved) contexts.back().renumbered(*std::move(outcome.moved));
+    for (std::size_t k = 0; k < contexts.size() && (outcome.failed == no_pass || k <= outcome.failed); ++k)
+      pass_on(names[k], contexts[k]);
+    if (outcome.failed != no_pass) return in_pass(names[outcome.failed], std::move(outcome.errors));
+    for (const Renumbering& moved : contexts.back().moves()) renumber<facts<>>(moved, plan);
+    return finish(names.back(), plan, std::move(contexts.back()));
+  }
+
+  Context* context_;
+  ArtifactSlots<F...> slots_;
+  Graph graph_;
+  Context context_of_last_;
+  bool is_part_ = false;
+
+  /// The facts that are true behind a pass.
+  [[nodiscard]] constexpr auto true_facts(const Plan& plan) const -> Pool<FactInfo> {
+    Pool<FactInfo> result;
+    for (std::size_t u = 0; u < sizeof...(F); ++u)
+      if (plan.holds[u]) result.push_back(fact_infos<facts<F...>>[u]);
+    return result;
+  }
+
+ private:
+  /// Checks what the pass may have made untrue.
+  constexpr auto finish(std::string_view pass, const Plan& plan, Context context) -> Status {
     context_of_last_ = std::move(context);
+    if (!plan.rechecks) return {};
+    Diagnostics violations;
+    for (std::size_t u = 0; u < sizeof...(F); ++u)
+      if (plan.rechecked[u]) check_fact(fact_infos<facts<F...>>[u], graph_, violations, "the pass does not keep");
+    if (!violations.empty()) return in_pass(pass, std::move(violations));
     return {};
   }
 
   /// What a pass is to establish it gets empty, unless it needs what is there. A pass that is off gets nothing.
   template <class Pass>
   constexpr void clear_artifacts(const Pass& pass) {
-    if (!is_skipped(pass)) clear_artifacts(filled_in_by<Pass>(), needs_of<Pass>());
+    if constexpr (!std::same_as<filled_in_by<Pass>, facts<>>)
+      if (!is_skipped(pass)) clear_artifacts(filled_in_by<Pass>(), needs_of<Pass>());
   }
   template <class... E, class... N>
   constexpr void clear_artifacts(facts<E...>, [[maybe_unused]] facts<N...> needed) {
@@ -299,17 +250,17 @@ class PipelineRunner {
     if constexpr (FactWithArtifact<E> && !(std::same_as<E, N> || ...))
       static_cast<ArtifactSlot<E>&>(slots_).value = typename E::artifact();
   }
-  /// Artifacts that name nodes, and are of use before pass `next`, follow the nodes to their places; those of `Made`
-  /// name them already.
-  template <class... F, class Made>
-  constexpr void renumber(const Renumbering& moved, [[maybe_unused]] std::size_t next, facts<F...>, Made) {
+  /// Artifacts that name nodes, and are of use to later passes, follow the nodes to their places; those of `Made` name
+  /// them already.
+  template <class Made>
+  constexpr void renumber(const Renumbering& moved, [[maybe_unused]] const Plan& plan) {
     std::size_t u = 0;
-    (renumber_artifact<F, Made>(moved, Plan::facts_before[next].holds[u++]), ...);
+    (renumber_artifact<F, Made>(moved, plan.holds[u++]), ...);
   }
-  template <class F, class Made>
+  template <class Fact, class Made>
   constexpr void renumber_artifact(const Renumbering& moved, bool holds) {
-    if constexpr (requires(typename F::artifact& artifact) { artifact.renumber(moved); } && !lists<F, Made>)
-      if (holds) static_cast<ArtifactSlot<F>&>(slots_).value.renumber(moved);
+    if constexpr (requires(typename Fact::artifact& artifact) { artifact.renumber(moved); } && !lists<Fact, Made>)
+      if (holds) static_cast<ArtifactSlot<Fact>&>(slots_).value.renumber(moved);
   }
   constexpr void pass_on(std::string_view pass, const Context& context) {
     for (const Diagnostic& d : context.warnings()) context_->warn(d);
@@ -317,13 +268,118 @@ class PipelineRunner {
     for (const Statistic& s : context.statistics()) context_->count(text_of(pass, '.', s.key), s.value);
     for (const Renumbering& moved : context.moves()) context_->renumbered(moved);
   }
+};
+
+template <class M, class... P>
+class PipelineRunner : Run<typename RunPlan<typename M::facts, P...>::Universe> {
+  using Plan = RunPlan<typename M::facts, P...>;
+  using Base = Run<typename Plan::Universe>;
+
+ public:
+  using Result = typename Plan::Result;
+
+  constexpr PipelineRunner(const members_of<P...>& passes, M module, Context& context)
+      : Base(module, context), passes_(&passes) {}
+
+  /// Each run of forward passes in one traversal.
+  [[nodiscard]] constexpr auto run() && -> Expected<Result> { return run_all(std::index_sequence_for<P...>()); }
+  /// As part of a pass: `context` is that pass's, and gets statistics and moves of nodes as well as warnings.
+  [[nodiscard]] constexpr auto run_as_part() && -> Expected<Result> {
+    this->is_part_ = true;
+    return std::move(*this).run();
+  }
+  /// Each pass by itself, for observers to see what is in between.
+  template <class... O>
+  [[nodiscard]] constexpr auto run_observed(O&... observers) && -> Expected<Result> {
+    return run_each(std::index_sequence_for<P...>(), observers...);
+  }
+
+ private:
+  /// For a sweep of the passes from `First` on; none, where an earlier pass has taken this one along.
+  template <std::size_t First, std::size_t Count>
+  struct Together {};
+  template <std::size_t I>
+  using WayOf = std::conditional_t<Plan::ways[I].is_alone, Alone, Together<I, Plan::ways[I].sweeps>>;
+  using Base::run_pass;
+
+  template <std::size_t... I>
+  constexpr auto run_all(std::index_sequence<I...>) -> Expected<Result> {
+    Status status;
+    static_cast<void>(
+        ((status = run_pass(WayOf<I>(), static_cast<const Member<I, P>&>(*passes_).value, Plan::steps[I])).has_value() && ...));
+    return result(std::move(status));
+  }
+  template <std::size_t... I, class... O>
+  constexpr auto run_each(std::index_sequence<I...>, O&... observers) -> Expected<Result> {
+    Status status;
+    static_cast<void>(((status = run_observed_pass<I, P>(observers...)).has_value() && ...));
+    return result(std::move(status));
+  }
+  constexpr auto result(Status status) -> Expected<Result> {
+    if (!status) return std::move(status.error());
+    return ModuleMaker::make(typename Result::facts(), std::move(this->graph_), this->slots_);
+  }
+
+  template <std::size_t I, class Pass, class... O>
+  constexpr auto run_observed_pass(O&... observers) -> Status {
+    constexpr std::string_view name = Pass::name;
+    constexpr bool keeps_copy = (SeesFailure<O> || ...);
+    const Pass& pass = static_cast<const Member<I, Pass>&>(*passes_).value;
+    Graph before;
+    if constexpr (keeps_copy) before = this->graph_;
+    (notify_before(observers, name), ...);
+    Status status;
+    if constexpr (Plan::ways[I].is_alone) {
+      status = run_pass(Alone(), pass, Plan::steps[I]);
+    } else {
+      status = this->run_together(Plan::steps[I], pass);
+    }
+    if (status) {
+      const Context& said = this->context_of_last_;
+      const Pool<FactInfo> facts = this->true_facts(Plan::steps[I]);
+      status = notify_after({name, I, said.statistics(), facts, is_skipped(pass), &contract_of<Pass>,
+                             LookingPass<Pass> || is_skipped(pass) || said.claims_unchanged()},
+                            observers...);
+    }
+    if (!status) (notify_failed(observers, name, status.error(), before), ...);
+    return status;
+  }
+  template <class O>
+  constexpr void notify_before(O& observer, std::string_view name) {
+    if constexpr (SeesBefore<O>) observer.before(name, std::as_const(this->graph_));
+  }
+  constexpr auto notify_after(const PassReport&) -> Status { return {}; }
+  /// The last observer first: it is the closest to the pass.
+  template <class First, class... Rest>
+  constexpr auto notify_after(const PassReport& report, First& first, Rest&... rest) -> Status {
+    if (Status status = notify_after(report, rest...); !status) return status;
+    if constexpr (StopsAfter<First>) {
+      return first.after(report, std::as_const(this->graph_));
+    } else {
+      if constexpr (SeesAfter<First>) first.after(report, std::as_const(this->graph_));
+      return {};
+    }
+  }
+  template <class O>
+  constexpr void notify_failed(O& observer, std::string_view name, const Diagnostics& errors, const Graph& before) {
+    if constexpr (SeesFailure<O>) observer.failed(name, errors, before);
+  }
+
+  /// The forward passes from `First` on in one traversal.
+  template <std::size_t First, std::size_t Count, class Pass>
+  constexpr auto run_pass(Together<First, Count>, const Pass&, const StepPlan<Plan::fact_count>&) -> Status {
+    return run_sweep<First>(std::make_index_sequence<Count>());
+  }
+  template <std::size_t First, std::size_t... K>
+  constexpr auto run_sweep(std::index_sequence<K...>) -> Status {
+    if constexpr (sizeof...(K) == 0) {
+      return {};
+    } else {
+      return this->run_together(Plan::steps[First + sizeof...(K) - 1], member<First + K>(*passes_)...);
+    }
+  }
 
   const members_of<P...>* passes_;
-  Context* context_;
-  slots_of<typename Plan::Universe> slots_;
-  Graph graph_;
-  Context context_of_last_;
-  bool is_part_ = false;
 };
 
 }  // namespace fxpass::detail

@@ -85,6 +85,12 @@ struct Join {
       -> Out<at<table[I].element, at<table[I].list, types<Lists...>>>...>;
   using type = decltype(join(std::make_index_sequence<table.size()>()));
 };
+/// Of lists of one element each there is nothing to look up.
+template <template <class...> class Out, class... T>
+struct Join<Out, types<T>...> {
+  static constexpr auto table = places<types<T>...>();
+  using type = Out<T...>;
+};
 template <template <class...> class Out, class... Lists>
 using join = typename Join<Out, Lists...>::type;
 

@@ -3,7 +3,9 @@
 // The code in the headers' comments, each piece as it stands there and with what it takes for granted around it, so
 // that it compiles; and what a page of docs/ shows of testing. tools/check_docs.py looks each of them up here.
 #include <fxpass/fxpass.hpp>
+#include <fxpass/read/pt2.hpp>
 
+#include <cstdio>
 #include <string_view>
 #include <utility>
 
@@ -27,6 +29,24 @@ namespace {
   edit.erase(id);
   const Renumbering moved = edit.commit();
   return moved;
+}
+
+// support/expected.hpp, graph/call.hpp, graph/users.hpp ---------------------------------------------------------------
+[[maybe_unused]] auto first_node() -> int {
+  const Expected<Module<>> program = read_pt2("model.pt2");
+  if (!program) return report(stderr, program.error());
+  const Graph& graph = program->graph();
+  return graph.node_count() == 0 ? 1 : 0;
+}
+[[maybe_unused]] constexpr auto added(const Graph& graph, NodeId id) -> NodeId {
+  const Call call(graph, id);
+  if (call.name() != "aten.add.Tensor") return no_node;
+  return call.operand("other");
+}
+[[maybe_unused]] constexpr auto read(const Graph& graph, NodeId id) -> bool {
+  const Users users(graph);
+  const bool is_read = !users[id].empty();
+  return is_read;
 }
 
 // pass/contract.hpp, pass/fact.hpp, pass/pass.hpp ----------------------------------------------------------------------
@@ -112,6 +132,25 @@ static_assert(PassObserver<Observer>);
 [[maybe_unused]] auto compiled(const Expected<Module<>>& program) {
   const auto lowered = program.and_then(get_default_pass_manager()).and_then(lower(neuron::trn2));
   return lowered;
+}
+
+// hlo/builder.hpp, emit/file.hpp, lower/compile.hpp, lower/signature.hpp ------------------------------------------------
+[[maybe_unused]] constexpr auto square() -> Expected<hlo::Module> {
+  hlo::Builder b("squares");
+  const hlo::Value x = b.parameter({DType::f32, {4}}, "x");
+  const Expected<hlo::Module> squares = b.finish(b.multiply(x, x));
+  return squares;
+}
+[[maybe_unused]] auto compiled(const Module<>& program, const KernelRegistry& kernels) {
+  const Expected<LoweredModule> lowered = compile(program, {.kernels = &kernels}, neuron::trn2);
+  return lowered;
+}
+[[maybe_unused]] auto written(const LoweredModule& lowered) {
+  Text json;
+  write_json(json, lowered.signature);
+  const Text proto = emit<HloProto>(lowered);
+  const Status written = write_files({{"model.pb", proto}, {"model.json", json}});
+  return written;
 }
 
 // lower/ -------------------------------------------------------------------------------------------------------------

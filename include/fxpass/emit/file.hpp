@@ -104,6 +104,8 @@ class StagedFile {
 /// Writes all files or none: each is written under another name first, and named when all are complete. A
 /// file that is there already is replaced when that has worked. Error: `file_unwritable`, with the path.
 /// O(bytes).
+///
+///     const Status written = write_files({{"model.pb", proto}, {"model.json", json}});
 [[nodiscard]] inline auto write_files(std::initializer_list<OutputFile> files) -> Status {
   std::vector<detail::StagedFile> staged;
   staged.reserve(files.size());

@@ -46,6 +46,10 @@ class ParameterTable {
 
 /// A view of one call. Valid while the graph is neither changed nor gone. Each query is O(schema length), or with a list
 /// of parameters O(parameters).
+///
+///     const Call call(graph, id);
+///     if (call.name() != "aten.add.Tensor") return no_node;
+///     return call.operand("other");
 class Call {
  public:
   /// Of node `id`, a call.
@@ -54,7 +58,7 @@ class Call {
   constexpr Call(const Graph& graph, NodeId id, Span<const ops::Parameter> parameters)
       : graph_(&graph), id_(id), parameters_(parameters) {}
 
-  /// What was asked about.
+  /// The graph, the node, its record and its operator.
   [[nodiscard]] constexpr auto graph() const -> const Graph& { return *graph_; }
   [[nodiscard]] constexpr auto id() const -> NodeId { return id_; }
   [[nodiscard]] constexpr auto node() const -> const Node& { return graph_->node(id_); }

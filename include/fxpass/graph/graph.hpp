@@ -249,7 +249,7 @@ class Graph {
   constexpr void set_arguments(NodeId id, Span<const Argument> arguments) {
     mutable_node(id).arguments = add_arguments(arguments);
   }
-  /// What is said of outputs and inputs.
+  /// The specs of outputs and inputs, to be changed.
   [[nodiscard]] constexpr auto mutable_outputs() -> Span<OutputSpec> {
     return outputs_.view(Range{0, outputs_.size()});
   }

@@ -79,7 +79,7 @@ struct TensorMeta {
   DType dtype = DType::f32;         ///< of its elements
   Layout layout = Layout::strided;  ///< strided, or a sparse format
   bool known = false;               ///< false stands for a member of a tuple that is no tensor
-  bool requires_grad = false;       ///< as the exporter saw it; fxpass does not look at it
+  bool requires_grad = false;       ///< as the exporter saw it; no pass looks at it
   std::uint32_t rank = 0;           ///< how many dimensions
   std::uint32_t dims = 0;           ///< in the graph's pool of SymInts: `rank` sizes, then `rank` strides
   DeviceId device;                  ///< where it was when the program was captured

@@ -28,6 +28,9 @@ constexpr void for_each_use_backwards(const Graph& graph, F visit) {
 
 /// The users of each node of one graph, in program order. A graph holds operands only, so that editing it is cheap; who
 /// has to look the other way makes this table. Valid for the graph it was made of, as long as no operand changes.
+///
+///     const Users users(graph);
+///     const bool is_read = !users[id].empty();
 class Users {
  public:
   /// Needs a graph that verifies. O(nodes + arguments).

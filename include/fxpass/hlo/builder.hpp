@@ -138,6 +138,10 @@ constexpr void append_element(Pool<char>& bytes, DType dtype, T value) {
 
 /// Makes a module in program order.
 ///
+///     hlo::Builder b("squares");
+///     const hlo::Value x = b.parameter({DType::f32, {4}}, "x");
+///     const Expected<hlo::Module> squares = b.finish(b.multiply(x, x));
+///
 /// Every operation infers its result's shape. An ill-formed call adds a diagnostic and gives an invalid
 /// `Value`; a call with an invalid operand gives an invalid `Value` and says nothing more. So callers check
 /// nothing, and `finish` tells all that went wrong. What changes nothing (a reshape to the same sizes, say)

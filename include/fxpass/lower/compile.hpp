@@ -28,6 +28,8 @@ struct CompileOptions {
 /// outputs, one device, no kernel or process group without its configuration. Errors: those of the passes,
 /// `fact_violated` if they are switched off, and those of `lower_graph`. O(nodes + arguments + what passes
 /// and lowerings make).
+///
+///     const Expected<LoweredModule> lowered = compile(program, {.kernels = &kernels}, neuron::trn2);
 template <LoweringTarget Target, LoweringList List>
 [[nodiscard]] constexpr auto compile(Module<> module, const CompileOptions& options, const Target& target, List list)
     -> Expected<LoweredModule> {

@@ -152,6 +152,9 @@ class SignatureWriter {
 }  // namespace detail
 
 /// Writes the signature as a JSON object, which docs/fxpassc.md describes. O(inputs + outputs).
+///
+///     Text json;
+///     write_json(json, lowered.signature);
 template <TextSink Sink>
 constexpr void write_json(Sink& sink, const Signature& signature) {
   detail::SignatureWriter<Sink>(sink).write(signature);

@@ -78,7 +78,8 @@ struct SourcePlace {
   friend constexpr auto operator==(const SourcePlace&, const SourcePlace&) -> bool = default;
 };
 
-/// One finding. `node` and `model` say where in the program, `input` where in the file that was read.
+/// One finding. `node` and `model` say where in the program, `input` where in the file that was read; `error_at` of
+/// graph/call.hpp fills in the former.
 struct Diagnostic {
   DiagnosticCode code = DiagnosticCode::unsupported;  ///< what kind of mistake
   Severity severity = Severity::error;  ///< whether it ends the run

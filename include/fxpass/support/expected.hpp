@@ -27,6 +27,10 @@ inline constexpr bool is_expected<Expected<T>> = true;
 }  // namespace detail
 
 /// A value of `T`, or `Diagnostics`. Converts from both, so a function returns either as it is.
+///
+///     const Expected<Module<>> program = read_pt2("model.pt2");
+///     if (!program) return report(stderr, program.error());
+///     const Graph& graph = program->graph();
 template <class T>
 class [[nodiscard]] Expected {
   static_assert(!std::is_reference_v<T> && !std::same_as<T, Diagnostics> && !std::same_as<T, Diagnostic>,

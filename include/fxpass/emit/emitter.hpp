@@ -129,6 +129,19 @@ constexpr auto emit(const T&) -> Text {
   return {};
 }
 
+namespace detail {
+
+/// How many characters `E` writes of what `Make` makes. No local constant of `emit_constant`: Clang would work it out a
+/// second time there, at the expense of the evaluation of the text.
+template <class E, class Make>
+inline constexpr std::size_t emitted_size = [] {
+  CountingSink sink;
+  E::write(sink, Make{}());
+  return sink.count();
+}();
+
+}  // namespace detail
+
 /// The same as a constant: `constexpr auto text = emit_constant<HloText>([] { return make_module(); });`, of
 /// which `text.view()` is the characters. `Make` is a lambda without captures; it is called twice.
 template <class E, class Make>
@@ -136,12 +149,7 @@ template <class E, class Make>
   using Verdict = decltype(detail::judge_emitter<E>());
   static_assert(sizeof(check_verdict<Verdict>) != 0);
   if constexpr (Verdict::ok) {
-    constexpr std::size_t size = [] {
-      CountingSink sink;
-      E::write(sink, Make{}());
-      return sink.count();
-    }();
-    FixedText<size> text;
+    FixedText<detail::emitted_size<E, Make>> text;
     E::write(text, make());
     return text;
   } else {

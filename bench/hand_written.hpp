@@ -19,6 +19,8 @@
 
 namespace fxpass::bench {
 
+inline constexpr ops::CatalogRow tanh_row = ops::find_overload("aten.tanh.default");
+
 /// What an operator is to the loops below, found out once for each operator of a graph.
 struct OperatorTraits {
   static constexpr std::uint8_t nowhere = 0xff;
@@ -26,7 +28,8 @@ struct OperatorTraits {
   bool takes_device = false;
   bool is_kernel = false;
   bool is_collective = false;
-  bool is_local = false;  ///< one of these three
+  bool is_counted = false;
+  bool is_local = false;  ///< one of these four
   bool is_view = false;
   bool writes = false;
   bool is_unknown = false;  ///< not in the catalog
@@ -61,8 +64,15 @@ struct OperatorTraits {
 /// catalog and called by ATen's names.
 class NodeLocalRewriter {
  public:
-  NodeLocalRewriter(Graph& graph, const KernelRegistry& kernels, const ProcessGroups& groups)
-      : graph_(graph), kernels_(kernels), groups_(groups), traits_(traits_of_operators(graph)) {}
+  /// Calls of `counted` are counted.
+  NodeLocalRewriter(Graph& graph, const KernelRegistry& kernels, const ProcessGroups& groups,
+                    ops::CatalogRow counted = ops::no_row)
+      : graph_(graph), kernels_(kernels), groups_(groups), traits_(traits_of_operators(graph)) {
+    for (std::size_t i = 0; i < traits_.size(); ++i) {
+      traits_[i].is_counted = counted != ops::no_row && graph.operators()[i].row == counted;
+      traits_[i].is_local = traits_[i].is_local || traits_[i].is_counted;
+    }
+  }
 
   [[nodiscard]] auto run() -> Status {
     for (std::uint32_t i = 0; i < graph_.node_count(); ++i)
@@ -73,6 +83,7 @@ class NodeLocalRewriter {
   [[nodiscard]] auto wants(NodeId id) const -> bool { return traits_[graph_.node(id).op.index].is_local; }
   [[nodiscard]] auto visit(NodeId id) -> Status {
     const OperatorTraits& op = traits_[graph_.node(id).op.index];
+    if (op.is_counted) ++counted_;
     if (op.takes_device) rewrite_device(id, op);
     if (op.is_kernel)
       if (Status done = configure(id); !done) return done;
@@ -83,6 +94,7 @@ class NodeLocalRewriter {
   [[nodiscard]] auto devices() const -> std::int64_t { return devices_; }
   [[nodiscard]] auto kernel_calls() const -> std::int64_t { return kernel_calls_; }
   [[nodiscard]] auto collectives() const -> std::int64_t { return collectives_; }
+  [[nodiscard]] auto counted() const -> std::int64_t { return counted_; }
 
  private:
   void rewrite_device(NodeId id, const OperatorTraits& op) {
@@ -241,6 +253,7 @@ class NodeLocalRewriter {
   std::int64_t devices_ = 0;
   std::int64_t kernel_calls_ = 0;
   std::int64_t collectives_ = 0;
+  std::int64_t counted_ = 0;
 };
 
 /// Writes become values and written inputs become outputs, for graphs of float tensors in which what is written is a

@@ -3,6 +3,7 @@
 """Runs Doxygen over the headers, each declaration of which gets the comment that stands for it.
 
     tools/make_reference.py DOXYGEN DOXYFILE HEADERS
+    tools/make_reference.py --self-test
 
 HEADERS is the folder that DOXYFILE reads; it is made anew, from include/. In the headers a comment stands for the
 declarations below it, up to a blank line or the next comment, so that overloads need it once; Doxygen knows of no such
@@ -103,7 +104,51 @@ def filtered(lines):
         yield line
 
 
+# Lines, and the comment that each has to get.
+SELF_TEST = (
+    ("/// Two overloads.", None),
+    ("auto f(int) -> int;", None),
+    ("template <class T>", "Two overloads."),
+    ("auto f(T x) -> int {", None),
+    ("  return x;", None),
+    ("", None),
+    ("  // not the end of the function", None),
+    ("}", None),
+    ("struct S {", "Two overloads."),
+    ("  static constexpr std::string_view name = \"s\";", "What diagnostics, reports and dumps call it."),
+    ("  int x;  ///< a comment of its own", None),
+    ("  int y;", None),
+    ("  /// Both.", None),
+    ("  explicit S(int)", None),
+    ("    requires true", None),
+    ("  {}", None),
+    ("  int a, b;", "Both."),
+    (" private:", None),
+    ("  int c;", None),
+    ("};", None),
+    ("enum class E {", "Two overloads."),
+    ("  /// The first one.", None),
+    ("  first,", None),
+    ("  second,", None),
+    ("};", None),
+    ("", None),
+    ("auto g() -> int;", None),
+)
+
+
+def self_test():
+    lines = [line for line, _ in SELF_TEST]
+    wanted = [f"/** {words} */ {line}" if words else line for line, words in SELF_TEST]
+    return [f"self-test: error: {line!r} becomes {got!r}, not {want!r}"
+            for line, got, want in zip(lines, filtered(lines), wanted) if got != want]
+
+
 def main():
+    if sys.argv[1:] == ["--self-test"]:
+        problems = self_test()
+        for problem in problems:
+            print(problem, file=sys.stderr)
+        return 1 if problems else 0
     doxygen, doxyfile, headers = sys.argv[1:]
     shutil.rmtree(headers, ignore_errors=True)
     for header in INCLUDE.rglob("*.hpp"):

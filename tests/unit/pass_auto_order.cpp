@@ -2,6 +2,8 @@
 #include <fxpass/pass/auto_order.hpp>
 #include <fxpass/pass/optional_pass.hpp>
 
+#include <boost/hana/tuple.hpp>
+
 #include "twice.hpp"
 
 #include <algorithm>
@@ -74,6 +76,10 @@ static_assert(std::same_as<needs_of<ordered<Silent, Rewrite>>, facts<Analysed>>)
 // A pipeline stands for its passes.
 static_assert(std::same_as<ordered<Rewrite, Pipeline<Plain, Analyse>>, Pipeline<Plain, Analyse, Rewrite>>);
 static_assert(std::same_as<ordered<Pipeline<Analyse, Rewrite>, Reader>, Pipeline<Analyse, Reader, Rewrite>>);
+
+// And so does a Hana tuple.
+static_assert(std::same_as<ordered<boost::hana::tuple<Rewrite, Pipeline<Plain>>, Analyse>,
+                           Pipeline<Plain, Analyse, Rewrite>>);
 
 struct Choosy {
   static constexpr std::string_view name = "choosy";

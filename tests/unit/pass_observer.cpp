@@ -163,6 +163,27 @@ TEST_CASE("the dumper writes a file before the first pass and behind each") {
   std::filesystem::remove_all(folder);
 }
 
+/// Finds nothing to change, and says so.
+struct Idle {
+  static constexpr std::string_view name = "idle";
+  constexpr auto run(const Graph&, Context&) const -> Status { return {}; }
+};
+TEST_CASE("the dumper leaves out what claims to have changed nothing, if told") {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "fxpass_test_dump_changes";
+  for (const auto behind : {PassDumper::Behind::every_pass, PassDumper::Behind::changes}) {
+    std::filesystem::remove_all(folder);
+    PassDumper dumper(folder.string(), behind);
+    Context context;
+    REQUIRE(
+        pipeline(Idle{}, Append<"relu">{}).run_passes(Module<>(one_input()), context, dumper).has_value());
+    CHECK(std::filesystem::exists(folder / "passes/00_original.txt"));
+    CHECK(std::filesystem::exists(folder / "passes/01_after_idle.txt") ==
+          (behind == PassDumper::Behind::every_pass));
+    CHECK(std::filesystem::exists(folder / "passes/02_after_relu.txt"));
+  }
+  std::filesystem::remove_all(folder);
+}
+
 TEST_CASE("the dump tells the replica groups") {
   GraphBuilder b;
   const NodeId x = b.placeholder("x", b.tensor(DType::f32, {2}));

@@ -9,6 +9,7 @@
 #include <fxpass/support/span.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -27,8 +28,13 @@ namespace fxpass {
 /// `problems` tells. O(graph as text) a pass.
 class PassDumper {
  public:
+  /// Behind which passes the graph is dumped: all that ran, or those that do not claim to have changed
+  /// nothing.
+  enum class Behind : std::uint8_t { every_pass, changes };
+
   /// Dumps into `<folder>/passes/`, which is made at the first pass.
-  explicit PassDumper(std::string_view folder) : folder_(std::filesystem::path(folder) / "passes") {}
+  explicit PassDumper(std::string_view folder, Behind behind = Behind::every_pass)
+      : folder_(std::filesystem::path(folder) / "passes"), behind_(behind) {}
 
   /// Observer: dumps the graph before the first pass, and behind each.
   void before(std::string_view, const Graph& graph) {
@@ -43,7 +49,7 @@ class PassDumper {
   }
   /// Observer: dumps the graph behind a pass.
   void after(const PassReport& report, const Graph& graph) {
-    if (report.skipped) return;
+    if (report.skipped || (behind_ == Behind::changes && report.claims_unchanged)) return;
     const std::size_t number = report.index + 1;
     dump(text_of(number < 10 ? "0" : "", number, "_after_", report.name, ".txt"),
          text_of("FX graph after pass '", report.name, "'"), graph);
@@ -103,6 +109,7 @@ class PassDumper {
   }
 
   std::filesystem::path folder_;
+  Behind behind_;
   bool has_original_ = false;
   Diagnostics problems_;
 };

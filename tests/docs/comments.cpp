@@ -114,7 +114,25 @@ struct Options {
   return passes;
 }
 
-// pass/observer.hpp, pass/verify_each.hpp -----------------------------------------------------------------------------
+// pass/kernel_registry.hpp, pass/process_groups.hpp, pass/module.hpp -----------------------------------------------------
+[[maybe_unused]] auto with_kernels(const Text& config) {
+  KernelRegistry kernels;
+  kernels.add({.kernel_idx = 3, .backend_config = config, .aliases = {}});
+  const auto passes = get_default_pass_manager({.kernels = &kernels});
+  return passes(Module<>());
+}
+[[maybe_unused]] auto with_groups() {
+  ProcessGroups groups(4);
+  const Status known = groups.add("tp", {{0, 1}, {2, 3}});
+  const auto passes = get_default_pass_manager({.groups = &groups});
+  return known ? 0 : report(stderr, passes(Module<>()).error());
+}
+[[maybe_unused]] auto checked(const Module<>& module) {
+  auto checked = check_facts<OutOfPlace, MutationsSurfaced>(module);
+  return checked;
+}
+
+// pass/observer.hpp, pass/verify_each.hpp, pass/timer.hpp -----------------------------------------------------------------------------
 struct Observer {
   void before(std::string_view pass, const Graph&);
   void after(const PassReport&, const Graph&);
@@ -132,6 +150,14 @@ static_assert(PassObserver<Observer>);
 [[maybe_unused]] auto compiled(const Expected<Module<>>& program) {
   const auto lowered = program.and_then(get_default_pass_manager()).and_then(lower(neuron::trn2));
   return lowered;
+}
+
+[[maybe_unused]] auto timed(const Module<>& module, Context& context) {
+  constexpr auto passes = get_default_pass_manager();
+  Text log;
+  PassTimer timer(log);
+  const auto done = passes.run_passes(module, context, timer);
+  return done;
 }
 
 // hlo/builder.hpp, emit/file.hpp, lower/compile.hpp, lower/signature.hpp ------------------------------------------------

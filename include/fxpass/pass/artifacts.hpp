@@ -75,6 +75,7 @@ template <class P>
 class Artifacts {
  public:
   template <class Slots>
+  /// Of the slots that the runner keeps; a pass gets it as an argument.
   constexpr explicit Artifacts(Slots& slots) : pointers_(slots) {}
 
   /// The artifact of `F`: to read if the pass needs the fact, to fill in if it establishes it.

@@ -727,7 +727,8 @@ using auto_order_verdict = decltype(detail::judge_auto_order<P...>());
 /// The pipeline of these passes in a legal order. A pipeline among them stands for its passes, which are as
 /// free as the others: what must stay together or in order, contracts have to say.
 ///
-///     auto_order(InPlaceToOutOfPlacePass{}, DeviceRewriterPass{}, AliasingOutputRewritePass{})
+///     constexpr auto passes =
+///         auto_order(InPlaceToOutOfPlacePass{}, DeviceRewriterPass{}, AliasingOutputRewritePass{});
 ///     // is pipeline(DeviceRewriterPass{}, AliasingOutputRewritePass{}, InPlaceToOutOfPlacePass{})
 ///
 /// The order given is kept where it is legal; otherwise it is the order of `find_legal_order`, the same one

@@ -17,8 +17,8 @@ namespace fxpass {
 
 /// A number that a pass reports of its run.
 struct Statistic {
-  Text key;
-  std::int64_t value = 0;
+  Text key;                ///< what is counted
+  std::int64_t value = 0;  ///< how many
   friend constexpr auto operator==(const Statistic&, const Statistic&) -> bool = default;
 };
 
@@ -26,7 +26,9 @@ struct Statistic {
 /// read them behind it.
 class Context {
  public:
+  /// Gives a warning, which does not end the run.
   constexpr void warn(Diagnostic warning) { warnings_.add(std::move(warning)); }
+  /// The warnings of all passes so far.
   [[nodiscard]] constexpr auto warnings() const -> const Diagnostics& { return warnings_; }
 
   /// Adds `amount` to statistic `key`, which starts at 0; an amount of 0 makes it appear. O(keys).

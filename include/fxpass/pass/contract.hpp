@@ -32,8 +32,13 @@ class Context;
 template <class P>
 class Artifacts;
 
+/// Whatever was true stays true.
 struct everything {};
+
+/// Nothing stays true but what the pass establishes.
 struct nothing {};
+
+/// Whatever was true stays true, except for `F`.
 template <class... F>
 struct everything_but {};
 
@@ -197,10 +202,10 @@ using establishes_when_on_of = typename detail::EstablishesWhenOnOf<P>::type;
 
 /// A fact as a value.
 struct FactInfo {
-  std::uint64_t id = 0;
-  std::string_view name;
+  std::uint64_t id = 0;                     ///< of the type; what facts are compared by
+  std::string_view name;                    ///< of the fact
   Status (*check)(const Graph&) = nullptr;  ///< null where a graph cannot show it
-  bool has_artifact = false;
+  bool has_artifact = false;                ///< whether a value comes with it
   /// Whether `check` is there. g++ 12 with -fsanitize=undefined has no constant comparison of a function with null.
   bool has_check = false;
 
@@ -220,6 +225,7 @@ template <class F>
   return info;
 }
 }  // namespace detail
+/// Fact `F` as a value.
 template <Fact F>
 inline constexpr FactInfo fact_info = detail::info_of_fact<F>();
 
@@ -232,12 +238,12 @@ enum class Keeping : std::uint8_t {
 
 /// A contract as a value: what tables of passes print, and what the order of a pipeline is decided by.
 struct Contract {
-  std::string_view name;
-  Span<const FactInfo> needs;
-  Span<const FactInfo> forbids;
-  Span<const FactInfo> establishes;
-  Keeping keeping = Keeping::undeclared;
-  Span<const FactInfo> listed;  ///< the facts that `keeping` speaks of
+  std::string_view name;                     ///< of the pass
+  Span<const FactInfo> needs;                ///< what has to be true before
+  Span<const FactInfo> forbids;              ///< what must not be true before
+  Span<const FactInfo> establishes;          ///< what is true behind
+  Keeping keeping = Keeping::undeclared;     ///< how `listed` is meant
+  Span<const FactInfo> listed;               ///< the facts that `keeping` speaks of
   Span<const FactInfo> establishes_when_on;  ///< of an optional pass: nobody vouches for these
 
   /// Whether a fact that is true before, and not established, is true behind. O(facts listed).
@@ -249,6 +255,7 @@ struct Contract {
     }
     return false;
   }
+  /// Whether `fact` is in a list. O(size).
   [[nodiscard]] static constexpr auto lists(Span<const FactInfo> list, const FactInfo& fact) -> bool {
     for (const FactInfo& f : list)
       if (f == fact) return true;

@@ -51,10 +51,11 @@ class SweepRunner;
 /// The place of a traversal: the node that is visited, and the editor that all passes of the traversal share.
 class Sweep {
  public:
+  /// The graph, in which only the node visited may be changed.
   [[nodiscard]] constexpr auto graph() const -> Graph& { return *graph_; }
   /// The node visited: one of the graph before the traversal, or one that an earlier pass inserted.
   [[nodiscard]] constexpr auto id() const -> NodeId { return id_; }
-  /// Valid until the next insertion.
+  /// The node visited, and its operator. Valid until the next insertion.
   [[nodiscard]] constexpr auto node() const -> const Node& { return graph_->node(id_); }
   [[nodiscard]] constexpr auto op() const -> const Operator& { return graph_->op(id_); }
 
@@ -86,9 +87,9 @@ class Sweep {
 
   Graph* graph_;
   NodeId id_;
-  std::uint16_t author_ = 0;         ///< the pass at work
-  Replacements* replaced_;            ///< what each pass replaced
-  bool wants_every_node_ = false;     ///< whether it has just said so
+  std::uint16_t author_ = 0;       ///< the pass at work
+  Replacements* replaced_;         ///< what each pass replaced
+  bool wants_every_node_ = false;  ///< whether it has just said so
   std::optional<Editor> editor_;
 };
 

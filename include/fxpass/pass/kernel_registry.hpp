@@ -18,8 +18,8 @@ namespace fxpass {
 
 /// Operand `operand` of a kernel is written: its new value is result `result`.
 struct KernelAlias {
-  std::uint32_t operand = 0;
-  std::uint32_t result = 0;
+  std::uint32_t operand = 0;  ///< counted among the arguments of the call, or its tensor arguments
+  std::uint32_t result = 0;   ///< 0 for a kernel with one result
   friend constexpr auto operator==(KernelAlias, KernelAlias) -> bool = default;
 };
 
@@ -31,6 +31,10 @@ struct KernelEntry {
 };
 
 /// Compiled kernels by their index. A value; filled before the pipeline runs.
+///
+///     KernelRegistry kernels;
+///     kernels.add({.kernel_idx = 3, .backend_config = config, .aliases = {}});
+///     const auto passes = get_default_pass_manager({.kernels = &kernels});
 class KernelRegistry {
  public:
   /// Adds a kernel, or replaces the one with its index.
@@ -42,12 +46,13 @@ class KernelRegistry {
       }
     entries_.push_back(std::move(entry));
   }
-  /// Null if unknown. O(kernels).
+  /// The kernel with that index; null if unknown. O(kernels).
   [[nodiscard]] constexpr auto find(std::int64_t kernel_idx) const -> const KernelEntry* {
     for (const KernelEntry& e : entries_)
       if (e.kernel_idx == kernel_idx) return &e;
     return nullptr;
   }
+  /// All kernels, in the order in which they were added.
   [[nodiscard]] constexpr auto entries() const -> Span<const KernelEntry> { return entries_; }
 
  private:
@@ -76,9 +81,11 @@ class KernelKeywords {
  public:
   /// What an argument is to the call.
   enum class Role : std::uint8_t { other, kernel_idx, backend_config, aliases, arguments };
+  /// Stands for an argument that the call does not have.
   static constexpr std::uint32_t not_given = 0xffffffffU;
   /// By role, the position among the arguments.
   struct Positions {
+    /// Indexed by `Role`.
     std::uint32_t of[5] = {not_given, not_given, not_given, not_given, not_given};
   };
 
@@ -119,6 +126,7 @@ class KernelCall {
   using Role = KernelKeywords::Role;
 
  public:
+  /// Stands for an argument that the call does not have.
   static constexpr std::uint32_t not_given = KernelKeywords::not_given;
 
   /// Of node `id`, a kernel call. O(arguments).
@@ -128,6 +136,7 @@ class KernelCall {
   constexpr KernelCall(const Graph& graph, NodeId id, KernelKeywords& keywords)
       : graph_(&graph), id_(id), positions_(keywords.positions(graph, graph.arguments(id))) {}
 
+  /// What is read.
   [[nodiscard]] constexpr auto graph() const -> const Graph& { return *graph_; }
   [[nodiscard]] constexpr auto id() const -> NodeId { return id_; }
   /// The index of the kernel in a registry; none where the call names none.

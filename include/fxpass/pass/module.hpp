@@ -26,8 +26,10 @@ struct ModuleOfSet;
 template <class... F>
 class ModuleOf {
  public:
+  /// What is known to be true, in alphabetical order.
   using facts = fxpass::facts<F...>;
 
+  /// A module of which nothing is known yet.
   constexpr ModuleOf()
     requires(sizeof...(F) == 0)
   = default;
@@ -35,6 +37,7 @@ class ModuleOf {
     requires(sizeof...(F) == 0)
       : graph_(std::move(graph)) {}
 
+  /// The graph; of a module that is about to die, for the taking.
   [[nodiscard]] constexpr auto graph() const& -> const Graph& { return graph_; }
   [[nodiscard]] constexpr auto graph() && -> Graph { return std::move(graph_); }
 
@@ -109,11 +112,11 @@ class ModuleMaker {
 template <class Verdict, class... F>
 struct ModuleWith {
   static_assert(sizeof(check_verdict<Verdict>) != 0);
-  using type = ModuleOf<>;
+  using type = ModuleOf<>;  ///< so that nothing else is said
 };
 template <class... F>
 struct ModuleWith<verdict::in_order, F...> {
-  using type = typename detail::ModuleOfSet<fact_set<F...>>::type;
+  using type = typename detail::ModuleOfSet<fact_set<F...>>::type;  ///< with the facts in order
 };
 
 /// A graph of which `F` are true: `Module<A, B>` and `Module<B, A>` are one type.
@@ -182,6 +185,8 @@ template <class... F>
 
 /// Proves that `F` are true of a module by their checkers, or says where they are not. For graphs that come without a
 /// history: a functional export, or a module whose passes are switched off.
+///
+///     auto checked = check_facts<OutOfPlace, MutationsSurfaced>(module);
 template <class... F, AnyModule M>
 [[nodiscard]] constexpr auto check_facts(M module) {
   using Verdict = decltype(detail::judge_proofs<F...>());

@@ -73,13 +73,16 @@ struct Part {
 template <TextConstant Name, class... P>
 struct NamedPipeline {
   static constexpr std::string_view name = Name.view();
+  /// For the verdict on a pass that is looked for and is in here.
   using passes_inside = detail::types<P...>;
+
   using needs = needs_of<Pipeline<P...>>;
   using forbids = forbids_of<Pipeline<P...>>;
   using establishes = establishes_of<Pipeline<P...>>;
   using establishes_when_on = establishes_when_on_of<Pipeline<P...>>;
   using keeps = typename detail::KeepsOf<Pipeline<P...>>::type;
 
+  /// What it is made of.
   Pipeline<P...> passes;
 
   constexpr auto run(Graph& graph, Artifacts<NamedPipeline>& artifacts, Context& context) const -> Status {

@@ -27,13 +27,13 @@ namespace fxpass {
 
 /// One pass that has run.
 struct PassReport {
-  std::string_view name;
-  std::size_t index = 0;  ///< in the pipeline, from 0
-  Span<const Statistic> statistics;
-  Span<const FactInfo> facts;  ///< what is true of the graph now
-  bool skipped = false;  ///< an optional pass that is switched off: the graph is as it was
-  const Contract* contract = nullptr;
-  bool claims_unchanged = false;  ///< the pass says that the graph is what it was before
+  std::string_view name;               ///< of the pass
+  std::size_t index = 0;               ///< in the pipeline, from 0
+  Span<const Statistic> statistics;    ///< what the pass counted
+  Span<const FactInfo> facts;          ///< what is true of the graph now
+  bool skipped = false;                ///< an optional pass that is switched off: the graph is as it was
+  const Contract* contract = nullptr;  ///< of the pass; never null in a report of the runner
+  bool claims_unchanged = false;       ///< the pass says that the graph is what it was before
 };
 
 namespace detail {

@@ -160,6 +160,7 @@ struct SwitchFor<P> {
 template <class P>
 class OptionalPass : public detail::SwitchFor<P>::type {
  public:
+  /// `pass`, switched on or off.
   constexpr OptionalPass(P pass, bool on) : detail::SwitchFor<P>::type(std::move(pass), on) {}
 };
 

@@ -94,6 +94,7 @@ concept FXPass = detail::NamedByConstant<P> && detail::is_well_spelt<P> && detai
 template <TextConstant Name, class P>
 struct NamedPass : P {
   static constexpr std::string_view name = Name.view();
+  /// The pass itself.
   using wrapped_pass = P;
 };
 

@@ -233,7 +233,10 @@ class Pipeline {
  public:
   static constexpr std::string_view name = "pipeline";
 
+  /// A pipeline without passes, or one of default values.
   constexpr Pipeline() = default;
+
+  /// Passes in this order. `pipeline(...)` also says why an order is wrong.
   constexpr explicit Pipeline(const P&... passes)
     requires(sizeof...(P) > 0)
       : passes_(passes...) {}

@@ -15,22 +15,32 @@
 
 namespace fxpass {
 
-/// Process groups by name, each as a complete partition of the world: the groups of all ranks, not only of one's own.
+/// Process groups by name, each as a complete partition of the world: the groups of all ranks, not only of
+/// one's own.
+///
+///     ProcessGroups groups(4);
+///     const Status known = groups.add("tp", {{0, 1}, {2, 3}});
+///     const auto passes = get_default_pass_manager({.groups = &groups});
 class ProcessGroups {
  public:
+  /// A partition of the world.
   struct Group {
-    Text name;
-    Pool<std::int64_t> ranks;  ///< group by group; order inside a group decides which shard a rank owns
-    std::uint32_t group_size = 0;
+    Text name;                     ///< as collectives have it
+    Pool<std::int64_t> ranks;      ///< group by group; order inside a group decides which shard a rank owns
+    std::uint32_t group_size = 0;  ///< ranks in each group
 
     friend constexpr auto operator==(const Group&, const Group&) -> bool = default;
   };
 
+  /// No groups, and a world of unknown size.
   constexpr ProcessGroups() = default;
+
+  /// No groups, and a world of that many ranks.
   constexpr explicit ProcessGroups(std::int64_t world_size) : world_size_(world_size) {}
 
   /// Number of ranks; 0 if nobody said.
   [[nodiscard]] constexpr auto world_size() const -> std::int64_t { return world_size_; }
+  /// Says how many ranks there are.
   constexpr void set_world_size(std::int64_t size) { world_size_ = size; }
 
   /// Registers `name` as the partition `groups`. The groups are brought into canonical order: by first rank, order
@@ -73,12 +83,13 @@ class ProcessGroups {
     return add(name, Span<const std::vector<std::int64_t>>(groups.begin(), groups.size()));
   }
 
-  /// Null if unknown. O(groups).
+  /// The partition of that name; null if unknown. O(groups).
   [[nodiscard]] constexpr auto find(std::string_view name) const -> const Group* {
     for (const Group& g : groups_)
       if (g.name == name) return &g;
     return nullptr;
   }
+  /// All partitions, in the order in which they were added.
   [[nodiscard]] constexpr auto groups() const -> Span<const Group> { return groups_; }
 
  private:

@@ -129,6 +129,7 @@ class Repeat {
  public:
   static constexpr std::string_view name{detail::NameOfRepeat<P...>::chars.data(),
                                          detail::NameOfRepeat<P...>::size};
+  /// How many rounds are allowed.
   static constexpr int limit = Limit;
   using passes_inside = detail::types<P...>;
   using needs = needs_of<Pipeline<P...>>;
@@ -137,6 +138,7 @@ class Repeat {
   using establishes_when_on = establishes_when_on_of<Pipeline<P...>>;
   using keeps = typename detail::KeepsOf<Pipeline<P...>>::type;
 
+  /// Repeats `passes`.
   constexpr explicit Repeat(Pipeline<P...> passes) : passes_(std::move(passes)) {}
 
   /// What a round is.

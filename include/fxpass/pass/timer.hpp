@@ -9,18 +9,26 @@
 #include <string_view>
 
 /// @file
-/// `PassTimer`: how long each pass takes. Not part of pass/observer.hpp, since <chrono> costs as much as all of that.
+/// `PassTimer`: how long each pass takes. Not part of pass/observer.hpp, since `<chrono>` costs that much
+/// again.
 
 namespace fxpass {
 
 /// Writes a line for each pass: `FX Pass 'device_rewriter' completed in 0.0001s`, or `FX Pass 'device_rewriter' skipped`
 /// if it is switched off. Put it last among the observers, so that it does not time the others.
+///
+///     Text log;
+///     PassTimer timer(log);
+///     const auto done = passes.run_passes(module, context, timer);
 template <TextSink Sink>
 class PassTimer {
  public:
+  /// Writes to `sink`, which has to outlive it.
   explicit PassTimer(Sink& sink) : sink_(&sink) {}
 
+  /// Observer: starts the clock.
   void before(std::string_view, const Graph&) { start_ = Clock::now(); }
+  /// Observer: writes the line.
   void after(const PassReport& report, const Graph&) {
     const auto taken = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start_).count();
     if (report.skipped) return append_all(*sink_, "FX Pass '", report.name, "' skipped\n");

@@ -25,6 +25,7 @@
 
 namespace fxpass {
 
+/// What errors are made of: the words, and the verdicts, which are sentences of them.
 namespace verdict {
 
 // The words: declared to be printed, never defined. ------------------------------------------------------------------
@@ -236,6 +237,7 @@ struct too_many_passes_are_in_the_way_of_each_other;
 struct put_them_in_order;
 
 // The verdicts. ------------------------------------------------------------------------------------------------------
+/// Nothing is wrong.
 struct in_order {
   static constexpr bool ok = true;
 };
@@ -243,82 +245,103 @@ struct in_order {
 struct told_before {
   static constexpr bool ok = false;
 };
+/// A pass of a pipeline needs what a later pass establishes, what a pass in between has lost, or what an
+/// earlier one establishes only if it is on; or it forbids what an earlier one establishes.
 template <class... Words>
 struct wrong_pass_order {
   static constexpr bool ok = false;
 };
+/// `auto_order` has proved that there is no order.
 template <class... Words>
 struct no_legal_order {
   static constexpr bool ok = false;
 };
+/// `auto_order` has looked at as many beginnings as it may, and found no order.
 template <class... Words>
 struct no_order_found {
   static constexpr bool ok = false;
 };
+/// The module that a pass, or `lower`, is given lacks a fact.
 template <class... Words>
 struct missing_fact {
   static constexpr bool ok = false;
 };
+/// A fact is true of the module that a pass forbids.
 template <class... Words>
 struct forbidden_fact {
   static constexpr bool ok = false;
 };
+/// Two passes of a pipeline have one name.
 template <class... Words>
 struct duplicate_pass {
   static constexpr bool ok = false;
 };
+/// A type is no pass; the words say which member is missing, or wrong.
 template <class... Words>
 struct not_a_pass {
   static constexpr bool ok = false;
 };
+/// A type is no fact.
 template <class... Words>
 struct not_a_fact {
   static constexpr bool ok = false;
 };
+/// `check_facts` is asked for a fact that no check can show.
 template <class... Words>
 struct fact_without_proof {
   static constexpr bool ok = false;
 };
+/// A type is no observer.
 template <class... Words>
 struct not_an_observer {
   static constexpr bool ok = false;
 };
+/// A type is no lowering.
 template <class... Words>
 struct not_a_lowering {
   static constexpr bool ok = false;
 };
+/// `lower` is given something else than a list of lowerings.
 template <class... Words>
 struct not_a_list_of_lowerings {
   static constexpr bool ok = false;
 };
+/// A list has two lowerings for one operator.
 template <class... Words>
 struct duplicate_lowering {
   static constexpr bool ok = false;
 };
+/// `lower` is given something that is no target.
 template <class... Words>
 struct not_a_target {
   static constexpr bool ok = false;
 };
+/// A type is no emitter.
 template <class... Words>
 struct not_an_emitter {
   static constexpr bool ok = false;
 };
+/// A function is given something that it does not take: `emit` of HLO a module that is not lowered, say.
 template <class... Words>
 struct wrong_argument {
   static constexpr bool ok = false;
 };
+/// `insert_before`, `replace` and their like name a pass that is not there.
 template <class... Words>
 struct no_such_pass {
   static constexpr bool ok = false;
 };
+/// A module is asked for the artifact of something that has none.
 template <class... Words>
 struct no_artifact {
   static constexpr bool ok = false;
 };
+/// A pass asks for an artifact that its contract does not speak of.
 template <class... Words>
 struct outside_contract {
   static constexpr bool ok = false;
 };
+/// A second round could not begin, or there is to be none.
 template <class... Words>
 struct not_repeatable {
   static constexpr bool ok = false;
@@ -419,9 +442,11 @@ class ModuleOf;
 /// What a function returns after a bad verdict. It takes part in whatever comes next, so that one mistake is one error.
 struct Rejected {
   constexpr Rejected() = default;
+  /// Of anything.
   template <class... T>
   constexpr explicit Rejected(const T&...) {}
 
+  /// Whatever is asked of what was rejected is rejected, without another word.
   template <class... T>
   constexpr auto operator()(const T&...) const -> Rejected { return {}; }
   template <class... T>

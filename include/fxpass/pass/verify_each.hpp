@@ -29,7 +29,9 @@ namespace fxpass {
 /// Keeps a copy of the graph as it was before the pass. O(nodes + arguments) a pass, and what checkers take.
 class VerifyEach {
  public:
+  /// Observer: keeps the graph as it is.
   constexpr void before(std::string_view, const Graph& graph) { before_ = graph; }
+  /// Observer: proves what the pass claims. Errors: `invalid_graph`, `fact_violated`.
   [[nodiscard]] constexpr auto after(const PassReport& report, const Graph& graph) const -> Status {
     Diagnostics errors;
     if (Status valid = verify(graph); !valid) {

@@ -30,12 +30,12 @@ struct CollectiveReplicaGroupsPass {
 
   /// A process group as a collective names it, and the partition that the graph got for it.
   struct Resolved {
-    TextId name;
+    TextId name;                  ///< of the group
     std::uint32_t partition = 0;  ///< as `Node::replica_groups` stores it
   };
   /// Where an operator has the name of its group.
   struct Place {
-    OpId op;
+    OpId op;                     ///< the collective's
     std::uint32_t position = 0;  ///< among positional arguments
   };
   struct State {

@@ -30,8 +30,8 @@ struct NkiKernelWriteBackendConfigPass {
 
   /// A kernel, and its configuration as a text of the graph.
   struct Config {
-    std::int64_t kernel_idx = 0;
-    TextId text;
+    std::int64_t kernel_idx = 0;  ///< the kernel
+    TextId text;                  ///< its configuration, in the graph
   };
   struct State {
     std::int64_t kernel_call_count = 0;  ///< calls so far

@@ -178,6 +178,39 @@ static_assert(std::same_as<auto_order_verdict<Last, Between, Analyse>,
                                           which_must_run_after<Last, which_needs<Analysed>>,
                                           to_mend<declare_keeps<Analysed>, in<Between>>>>);
 
+/// Wants the analysis of what it was that was rewritten, behind the rewriting.
+struct Late : Idle {
+  static constexpr std::string_view name = "late";
+  using needs = facts<Analysed, Rewritten>;
+  using keeps = everything;
+};
+static_assert(std::same_as<auto_order_verdict<Analyse, Rewrite, Late>,
+                           no_legal_order<pass<Rewrite>, must_run_after<Late, which_needs<Analysed>>,
+                                          which_must_run_after<Rewrite, which_establishes<Rewritten>>,
+                                          to_mend<establish<Analysed>, before<Late>>>>);
+
+/// Two analyses that each lose what the other found, and one who wants both.
+struct Forward : Idle {
+  static constexpr std::string_view name = "forward";
+  using establishes = facts<Analysed>;
+  using keeps = everything_but<Shown>;
+};
+struct Backward : Idle {
+  static constexpr std::string_view name = "backward";
+  using establishes = facts<Shown>;
+  using keeps = everything_but<Analysed>;
+};
+struct Meet : Idle {
+  static constexpr std::string_view name = "meet";
+  using needs = facts<Analysed, Shown>;
+  using keeps = everything;
+};
+static_assert(std::same_as<auto_order_verdict<Forward, Backward, Meet>,
+                           no_legal_order<pass<Forward>,
+                                          must_run_after<Backward, which_loses<Analysed, needed_by<Meet>>>,
+                                          which_must_run_after<Forward, which_loses<Shown, needed_by<Meet>>>,
+                                          to_mend<establish<Analysed>, before<Meet>>>>);
+
 static_assert(std::same_as<auto_order_verdict<int, Chicken, Egg>, order_verdict<int>>);
 static_assert(std::same_as<auto_order_verdict<Chicken, Rejected>, told_before>);
 static_assert(
@@ -308,7 +341,10 @@ auto is_true_cycle(const detail::OrderSearch& search, Span<const Contract* const
       case detail::AfterBecause::forbids:
         is_true = lists(pass.establishes, fact) && lists(other.forbids, fact);
         break;
-      case detail::AfterBecause::loses: is_true = lists(pass.establishes, fact) && loses(other, fact); break;
+      case detail::AfterBecause::loses:
+        is_true =
+            lists(pass.establishes, fact) && loses(other, fact) && lists(contracts[link.third]->needs, fact);
+        break;
     }
     if (!is_true) return false;
   }

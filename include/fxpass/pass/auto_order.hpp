@@ -42,6 +42,7 @@ struct MustFollow {
   std::size_t other = 0;
   AfterBecause because = AfterBecause::establishes;
   std::size_t fact = 0;  ///< index among the facts that matter
+  std::size_t third = 0;  ///< who needs the fact that `other` loses
 
   [[nodiscard]] constexpr auto is_for_loss() const -> bool {
     return because == AfterBecause::needs || because == AfterBecause::loses;
@@ -162,7 +163,7 @@ class OrderSearch {
   [[nodiscard]] constexpr auto longest() const -> Span<const std::uint32_t> {
     return longest_path_.view();
   }
-  /// A pass that cannot run behind `longest()`: for ever, if there is one.
+  /// A pass that cannot run behind `longest()`; one that never can, if there is one.
   struct DeadEnd {
     std::uint32_t pass = 0;
     std::uint32_t fact = 0;
@@ -356,10 +357,11 @@ class OrderSearch {
 
   // Who has to follow whom ----------------------------------------------------------------------------------
 
-  constexpr void add(std::uint32_t pass, std::uint32_t other, AfterBecause because, std::uint32_t fact) {
-    if ((directly_after_[pass] & bit(other)) != 0) return;
-    directly_after_[pass] |= bit(other);
-    reasons_.push_back({pass, other, because, fact});
+  constexpr void add(const MustFollow& reason) {
+    Bits& known = directly_after_[static_cast<std::uint32_t>(reason.pass)];
+    if ((known & bit(reason.other)) != 0) return;
+    known |= bit(reason.other);
+    reasons_.push_back(reason);
   }
   /// `after_` from `directly_after_`: who has to follow whom by way of others, too.
   constexpr void close() {
@@ -376,8 +378,9 @@ class OrderSearch {
       if (tell(rules_[p])) result |= bit(p);
     return result;
   }
-  /// What follows from pass `p` and fact `f`, and from what is known of the order so far.
-  constexpr void reason_about(std::uint32_t p, std::uint32_t f) {
+  /// What follows from pass `p` and fact `f`, and from what is known of the order so far: `for_third` is what
+  /// a third pass is concerned in.
+  constexpr void reason_about(std::uint32_t p, std::uint32_t f, bool for_third) {
     const Bits establishers = who([&](const Rules& r) { return (r.establishes & bit(f)) != 0; }) & ~bit(p);
     const Bits losers = who([&](const Rules& r) { return (r.loses & bit(f)) != 0; }) & ~bit(p);
     if ((rules_[p].needs & bit(f)) != 0) {
@@ -389,12 +392,12 @@ class OrderSearch {
       if (helpers == 0) helpers = establishers & (~establishers + 1);
       const bool has_one = std::has_single_bit(helpers);
       const std::uint32_t e = lowest(helpers);
-      if (has_one) add(p, e, AfterBecause::establishes, f);
+      if (has_one) add({p, e, AfterBecause::establishes, f});
       for (std::uint32_t l = 0; l < rules_.size(); ++l) {
         if ((losers & bit(l)) == 0) continue;
         // Not between the two: behind the one that needs the fact, or before the one that establishes it.
-        if (establishers == 0 || (has_one && (after_[l] & bit(e)) != 0)) add(l, p, AfterBecause::needs, f);
-        if (has_one && (after_[p] & bit(l)) != 0) add(e, l, AfterBecause::loses, f);
+        if (establishers == 0 || (has_one && (after_[l] & bit(e)) != 0)) add({l, p, AfterBecause::needs, f});
+        if (for_third && has_one && (after_[p] & bit(l)) != 0) add({e, l, AfterBecause::loses, f, p});
       }
     }
     if ((rules_[p].forbids & bit(f)) != 0)
@@ -404,20 +407,24 @@ class OrderSearch {
         Bits between = losers & ~after_[e];
         for (std::uint32_t l = 0; l < rules_.size(); ++l)
           if ((after_[l] & bit(p)) != 0) between &= ~bit(l);
-        if (between == 0) add(e, p, AfterBecause::forbids, f);
+        if (between == 0) add({e, p, AfterBecause::forbids, f});
       }
   }
-  /// Draws conclusions until there are no more, or two of them contradict each other.
+  /// Draws conclusions until there are no more, or some of them contradict each other; those that concern a
+  /// third pass when there are no others, for they are the hardest to explain.
   constexpr void find_cycle() {
     directly_after_.resize(rules_.size(), 0);
-    for (std::uint32_t known = ~std::uint32_t{0}; known != reasons_.size();) {
-      known = reasons_.size();
+    bool for_third = false;
+    for (;;) {
+      const std::uint32_t known = reasons_.size();
       close();
       for (std::uint32_t p = 0; p < rules_.size(); ++p)
         if ((after_[p] & bit(p)) != 0) return take_shortest_cycle();
       for (std::uint32_t p = 0; p < rules_.size(); ++p)
         for (std::uint32_t f = 0; f < facts_.size(); ++f)
-          if (((rules_[p].needs | rules_[p].forbids) & bit(f)) != 0) reason_about(p, f);
+          if (((rules_[p].needs | rules_[p].forbids) & bit(f)) != 0) reason_about(p, f, for_third);
+      if (reasons_.size() == known && for_third) return;
+      for_third = reasons_.size() == known;
     }
   }
   constexpr void take_shortest_cycle() {
@@ -472,8 +479,9 @@ class OrderSearch {
 /// `auto_order_effort` was in vain.
 ///
 /// Of the legal orders it is the one that comes first if passes are compared in the order given, which is
-/// thus kept where it is legal. O(passes x facts + passes^2) where taking the first pass that can run always
-/// leads to the end; otherwise exponential, in the number of passes that are in each other's way alone.
+/// thus kept where it is legal; if the effort is spent before that is certain, it is another one. O(passes x
+/// facts + passes^2) where taking the first pass that can run always leads to the end; otherwise exponential,
+/// in the number of passes that are in each other's way alone.
 [[nodiscard]] constexpr auto find_legal_order(Span<const Contract* const> contracts)
     -> std::optional<Pool<std::uint32_t>> {
   if (detail::find_namesake(contracts).fault != detail::Fault::none) return std::nullopt;
@@ -520,14 +528,15 @@ struct OrderFound {
   OrderSearch::DeadEnd dead_end;
 };
 
-/// The link of a pass that does not say that it keeps a fact; then that of a fact which another pass might
-/// establish.
-[[nodiscard]] constexpr auto weakest_link(Span<const MustFollow> cycle,
-                                          Span<const Contract* const> contracts) -> std::size_t {
+/// The link of the cycle that is the easiest to undo: that of a pass which does not say that it keeps a fact,
+/// then that of a fact which can be established again, or by another pass.
+[[nodiscard]] constexpr auto weakest_link(Span<const MustFollow> cycle, Span<const Contract* const> contracts)
+    -> std::size_t {
   for (std::size_t i = 0; i < cycle.size(); ++i)
     if (cycle[i].is_for_loss() && contracts[cycle[i].loser()]->keeping != Keeping::everything_but) return i;
-  for (std::size_t i = 0; i < cycle.size(); ++i)
-    if (cycle[i].because == AfterBecause::establishes) return i;
+  for (const AfterBecause because : {AfterBecause::needs, AfterBecause::loses, AfterBecause::establishes})
+    for (std::size_t i = 0; i < cycle.size(); ++i)
+      if (cycle[i].because == because) return i;
   return 0;
 }
 
@@ -621,7 +630,7 @@ struct AutoOrder {
     else if constexpr (follow.because == AfterBecause::forbids)
       return std::type_identity<which_forbids<Fact>>();
     else
-      return std::type_identity<which_loses<Fact>>();
+      return std::type_identity<which_loses<Fact, needed_by<PassAt<follow.third>>>>();
   }
   template <std::size_t I>
   using Why = typename decltype(why<I>())::type;
@@ -630,17 +639,16 @@ struct AutoOrder {
     using namespace verdict;
     constexpr MustFollow link = found.cycle[found.weakest];
     using Fact = FactAt<link.fact>;
-    if constexpr (link.is_for_loss()) {
-      using Loser = PassAt<link.loser()>;
-      if constexpr (contract_of<Loser>.keeping != Keeping::everything_but)
-        return std::type_identity<to_mend<declare_keeps<Fact>, in<Loser>>>();
-      else
-        return std::type_identity<to_mend<leave_out<Loser>>>();
-    } else if constexpr (link.because == AfterBecause::establishes) {
+    if constexpr (link.is_for_loss() && contract_of<PassAt<link.loser()>>.keeping != Keeping::everything_but)
+      return std::type_identity<to_mend<declare_keeps<Fact>, in<PassAt<link.loser()>>>>();
+    else if constexpr (link.because == AfterBecause::needs)
+      return std::type_identity<to_mend<establish<Fact>, before<PassAt<link.other>>>>();
+    else if constexpr (link.because == AfterBecause::establishes)
       return std::type_identity<to_mend<establish<Fact>, before<PassAt<link.pass>>>>();
-    } else {
+    else if constexpr (link.because == AfterBecause::loses)
+      return std::type_identity<to_mend<establish<Fact>, before<PassAt<link.third>>>>();
+    else
       return std::type_identity<to_mend<leave_out<PassAt<link.other>>>>();
-    }
   }
   template <std::size_t... I>
   [[nodiscard]] static consteval auto word_cycle(std::index_sequence<I...>) {

@@ -223,8 +223,10 @@ template <class F>
 struct which_needs;
 template <class F>
 struct which_forbids;
-template <class F>
+template <class F, class Why>
 struct which_loses;
+template <class P>
+struct needed_by;
 template <class... P>
 struct is_established_only_by;
 struct none_of_which_can_run_before;

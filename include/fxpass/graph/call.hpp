@@ -209,6 +209,7 @@ class Call {
   [[nodiscard]] constexpr auto default_of(std::string_view name) const -> std::string_view {
     if (const auto found = find_position(name); found && found->parameter.has_default)
       return found->parameter.default_value;
+    if (!parameters_.empty()) return {};
     // A parameter that Python's function does not have keeps ATen's default.
     const auto found = schema().find(name);
     return found && found->parameter.has_default ? found->parameter.default_value : std::string_view();

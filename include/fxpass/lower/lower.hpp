@@ -153,7 +153,7 @@ class GraphLowering {
     const Node& node = graph_.node(id);
     if (node.kind != NodeKind::call_function && node.kind != NodeKind::call_method) return;
     if (depends_on_failure(id)) return;
-    const Call call(graph_, id);
+    const Call call(graph_, id, parameters_.of(graph_, node.op));
     set_metadata(call);
     table_.lower(lowerings_[node.op.index], context_, call);
     check_values(call);
@@ -210,6 +210,7 @@ class GraphLowering {
   LoweringContext context_;
   Diagnostics errors_;
   Pool<LoweringId> lowerings_;  ///< by operator
+  ParameterTable parameters_;
   TextId last_trace_;
   SourcePlace last_place_;
 };

@@ -4,8 +4,10 @@
 #include <fxpass/config.hpp>
 #include <fxpass/support/span.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <type_traits>
 #include <vector>  // for std::allocator and std::construct_at: <memory> costs each file 0.15 s more
 
@@ -29,6 +31,16 @@ struct Range {
   [[nodiscard]] constexpr auto empty() const -> bool { return count == 0; }
   friend constexpr auto operator==(Range, Range) -> bool = default;
 };
+
+namespace detail {
+/// The capacity with which a block of `capacity` elements of `size` bytes is followed, so that `count` fit.
+[[nodiscard]] constexpr auto enough(std::uint32_t count, std::uint32_t capacity, std::size_t size) -> std::uint32_t {
+  // The first block is a cache line: short texts and lists are made often, and mostly stay short.
+  const std::uint32_t first = size <= 8 ? static_cast<std::uint32_t>(64 / size) : 8;
+  const std::uint32_t doubled = capacity < first ? first : capacity * 2;
+  return doubled < count ? count : doubled;
+}
+}  // namespace detail
 
 /// A growing array of trivially copyable records.
 ///
@@ -110,8 +122,8 @@ class Pool {
     if (count > capacity_ - size_) {
       // The old block is kept until the values are copied: they may lie in it.
       Pool old = static_cast<Pool&&>(*this);
-      capacity_ = enough(old.size_ + count, old.capacity_);
-      data_ = std::allocator<T>{}.allocate(capacity_);
+      capacity_ = detail::enough(old.size_ + count, old.capacity_, sizeof(T));
+      data_ = allocate(capacity_);
       size_ = old.size_;
       copy(old.data_, data_, size_);
       copy(values.data(), data_ + size_, count);
@@ -146,30 +158,34 @@ class Pool {
   }
 
  private:
-  [[nodiscard]] static constexpr auto enough(std::uint32_t count, std::uint32_t capacity) -> std::uint32_t {
-    // The first block is a cache line: short texts and lists are made often, and mostly stay short.
-    constexpr std::uint32_t first = sizeof(T) <= 8 ? 64 / sizeof(T) : 8;
-    const std::uint32_t doubled = capacity < first ? first : capacity * 2;
-    return doubled < count ? count : doubled;
+  // At run time by bytes, and by the builtin, which a compiler that does not optimise folds too: the functions of
+  // std::allocator are otherwise compiled for each type of element.
+  [[nodiscard]] static constexpr auto allocate(std::uint32_t count) -> T* {
+    if (__builtin_is_constant_evaluated()) return std::allocator<T>().allocate(count);
+    return static_cast<T*>(::operator new(sizeof(T) * count));
   }
   static constexpr void copy(const T* from, T* to, std::uint32_t count) {
     if (count == 0) return;
-    if (std::is_constant_evaluated()) {
+    if (__builtin_is_constant_evaluated()) {
       for (std::uint32_t i = 0; i < count; ++i) std::construct_at(to + i, from[i]);
     } else {
       std::memcpy(static_cast<void*>(to), from, sizeof(T) * count);
     }
   }
   constexpr void grow(std::uint32_t count) {
-    const std::uint32_t capacity = enough(count, capacity_);
-    T* const data = std::allocator<T>{}.allocate(capacity);
+    const std::uint32_t capacity = detail::enough(count, capacity_, sizeof(T));
+    T* const data = allocate(capacity);
     copy(data_, data, size_);
-    if (data_ != nullptr) std::allocator<T>{}.deallocate(data_, capacity_);
+    release();
     data_ = data;
     capacity_ = capacity;
   }
   constexpr void release() {
-    if (data_ != nullptr) std::allocator<T>{}.deallocate(data_, capacity_);
+    if (__builtin_is_constant_evaluated()) {
+      if (data_ != nullptr) std::allocator<T>().deallocate(data_, capacity_);
+    } else {
+      ::operator delete(static_cast<void*>(data_));
+    }
   }
   constexpr void forget() {
     data_ = nullptr;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# cmake -D COMPILER=g++ -D FLAGS="-std=c++20|-I..." -D SOURCE=case.cpp -P check_compile_fail.cmake
+# cmake -D COMPILER=g++ -D FLAGS="-std=c++20|-I..." -D SOURCE=case.cpp [-D SAVE=said.txt] -P check_compile_fail.cmake
 #
 # A case is one source with a mistake and, under #ifdef FXPASS_CONTROL, the smallest correction of it. It says in lines of
 # its own what the mistake is, for docs/errors.md, and what the compiler has to say; of the latter at least one:
@@ -15,7 +15,7 @@
 #   4. there is exactly one "error:", for it is one mistake;
 #   5. the output has at most 15 lines;
 #   6. nothing above the error speaks of detail::, so that a reader need not know the implementation.
-# FLAGS are separated by "|". A CTest property (WILL_FAIL, PASS_REGULAR_EXPRESSION) can say none of this: the first is
+# What the compiler said is left in SAVE, for tools/generate_errors.py. FLAGS are separated by "|". A CTest property (WILL_FAIL, PASS_REGULAR_EXPRESSION) can say none of this: the first is
 # content with any failure, the second with a program that compiles.
 
 set(max_lines 15)
@@ -53,6 +53,9 @@ if(NOT output STREQUAL "")
 endif()
 
 compile(status output)
+if(SAVE)
+  file(WRITE ${SAVE} "${output}")
+endif()
 if(status STREQUAL "0")
   fail("the wrong form compiles")
 endif()

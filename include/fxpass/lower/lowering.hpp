@@ -51,7 +51,8 @@ concept HasOp = requires { requires OperatorName<decltype(L::op)> || OperatorNam
 template <class L>
 concept HasStaticOp = HasOp<L> && requires { requires !std::is_member_object_pointer_v<decltype(&L::op)>; };
 template <class L>
-concept HasConstantOp = HasStaticOp<L> && requires { typename Constant<(static_cast<void>(L::op), true)>; };
+concept HasConstantOp = HasStaticOp<L> && (requires { typename Constant<std::string_view(L::op).size()>; } ||
+                                           requires { typename Constant<std::string_view(*L::op.begin()).size()>; });
 
 template <class L>
 concept LowersCalls = requires(LoweringContext& c, const Call& call) { L::lower(c, call); };

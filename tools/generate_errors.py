@@ -5,9 +5,9 @@
     tools/generate_errors.py [--compiler g++ --compiler clang++-19 ...] [--include DIRECTORY]...
     tools/generate_errors.py --check --outputs BUILD/tests/compile_fail/outputs --compiler g++ ...
 
-With --outputs nothing is compiled: the compile-fail tests have left there what the compilers printed, in a folder for
-each compiler. With --check nothing is written: a page that is not current is an error. What is said of a compiler that
-is not here, or not of the version that the page shows, stays as it is.
+With --outputs nothing is compiled: the compile-fail tests have left there what the compilers printed, in a
+folder for each compiler. With --check nothing is written: a page that is not current is an error. What is said
+of a compiler that is not here, or not of the version that the page shows, stays as it is.
 """
 
 import argparse
@@ -29,14 +29,15 @@ FLAGS = ("-std=c++20 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -fno-excepti
 
 HEAD = """# What the compiler says
 
-A mistake that the types show is one error. Its text is a type that reads as a sentence: which pass, which fact, why, and
-how to mend it. The words are declared in `include/fxpass/pass/verdict.hpp`, in namespace `fxpass::verdict`.
+A mistake that the types show is one error. Its text is a type that reads as a sentence: which pass, which
+fact, why, and how to mend it. The words are declared in `include/fxpass/pass/verdict.hpp`, in namespace
+`fxpass::verdict`.
 
-For each mistake below: the program, what the compilers say, and the lines that mend it. The texts are real; left out are
-the lines that say which header includes which, the numbers of lines in the library, the quoted lines of source, and what
-Clang says between the error and the user's line. `tools/generate_errors.py` writes this page from the cases in
-`tests/compile_fail/`, which check that the first four lines of each text name pass, fact, reason and mend, that there is
-one error, and that it has at most 15 lines in all.
+For each mistake below: the program, what the compilers say, and the lines that mend it. The texts are real;
+left out are the lines that say which header includes which, the numbers of lines in the library, the quoted
+lines of source, and what Clang says between the error and the user's line. `tools/generate_errors.py` writes
+this page from the cases in `tests/compile_fail/`, which check that the first four lines of each text name
+pass, fact, reason and mend, that there is one error, and that it has at most 15 lines in all.
 """
 
 
@@ -137,7 +138,9 @@ def anchor(title):
 
 
 def page(cases, texts):
-    kinds = sorted({case.sentence for case in cases})
+    # In the order of the verdicts in the header.
+    header = (ROOT / "include/fxpass/pass/verdict.hpp").read_text(encoding="utf-8")
+    kinds = sorted({case.sentence for case in cases}, key=lambda sentence: header.index(f'"fxpass: {sentence}"'))
     parts = [HEAD]
     parts.append("\n".join(f"- [{kind}](#{anchor(kind)})" for kind in kinds) + "\n")
     for kind in kinds:

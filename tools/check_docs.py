@@ -67,6 +67,7 @@ def check_excerpts():
     return [
         f"{page.relative_to(ROOT)}:{line}: error: this block stands in none of {' '.join(SOURCES[language])}"
         for page in sorted(DOCS.glob("*.md"))
+        if page.name != "errors.md"  # generated from tests/compile_fail
         for language, line, text in blocks(page, SOURCES)
         if not any(stands_in(text, source) for source in sources[language])
     ]

@@ -133,16 +133,11 @@ def block(language, lines):
     return f"```{language}\n" + "\n".join(lines) + "\n```\n"
 
 
-def anchor(title):
-    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
-
-
 def page(cases, texts):
     # In the order of the verdicts in the header.
     header = (ROOT / "include/fxpass/pass/verdict.hpp").read_text(encoding="utf-8")
     kinds = sorted({case.sentence for case in cases}, key=lambda sentence: header.index(f'"fxpass: {sentence}"'))
     parts = [HEAD]
-    parts.append("\n".join(f"- [{kind}](#{anchor(kind)})" for kind in kinds) + "\n")
     for kind in kinds:
         parts.append(f"## {kind}\n")
         for case in (case for case in cases if case.sentence == kind):

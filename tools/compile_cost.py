@@ -9,6 +9,7 @@ library the number is the same on every machine, and it moves with time and memo
     tools/compile_cost.py --record            write the baseline of this compiler and these libraries
     tools/compile_cost.py --attribute NAME    what a workflow instantiates, and what grew since the baseline
     tools/compile_cost.py --report            seconds and MiB of g++ and clang++, as a table
+    tools/compile_cost.py --self-test         whether the gate itself closes
 
 Exit status of --check: 0 in order, 1 red, 77 when there is no baseline for the compiler or the libraries here.
 """
@@ -19,6 +20,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -180,7 +182,15 @@ def growth(new: collections.Counter, old: dict[str, int], rows: int) -> list[str
     return [f"    {change[n]:+6}  {n}  ({old.get(n, f'under {LISTED}')} -> {new[n]})" for n in grown[:rows]]
 
 
+def is_red(count: int, was: int) -> bool:
+    change = (count - was) / max(was, 1)
+    return change >= BLOCK or change <= RERECORD
+
+
 def check(args, folder: pathlib.Path) -> int:
+    if shutil.which(args.compiler) is None:
+        print(f"skipped: no {args.compiler} here")
+        return SKIPPED
     env = environment(args.compiler, args.include)
     file = baseline_file(env)
     if not file.exists():
@@ -205,7 +215,7 @@ def check(args, folder: pathlib.Path) -> int:
             continue
         was = old["instantiations"]
         change = (count - was) / max(was, 1)
-        bad = change >= BLOCK or change <= RERECORD
+        bad = is_red(count, was)
         red = red or bad
         print(f"{'RED ' if bad else 'ok  '} {name:18} {count:7}  {100 * change:+6.1f} %  (was {was})", flush=True)
         if change >= BLOCK:
@@ -276,8 +286,7 @@ def report(args, folder: pathlib.Path) -> int:
     sources["single_include"] = COMPILE / "workflows" / "umbrella.cpp"
     if args.only:
         sources = {n: s for n, s in sources.items() if n in args.only}
-    compilers = [c for c in (args.gcc, args.compiler)
-                 if subprocess.run(["sh", "-c", f"command -v {c} >/dev/null"]).returncode == 0]
+    compilers = [c for c in (args.gcc, args.compiler) if shutil.which(c) is not None]
     seconds: dict[tuple[str, str], float] = {}
     print("| workflow | " + " | ".join(compilers) + " |\n|---|" + "---|" * len(compilers))
     for name, source in sources.items():
@@ -297,6 +306,28 @@ def report(args, folder: pathlib.Path) -> int:
     return 0
 
 
+def self_test() -> int:
+    mistakes = []
+
+    def expect(what: str, found, wanted) -> None:
+        if found != wanted:
+            mistakes.append(f"{what}: {found!r}, not {wanted!r}")
+
+    expect("the same count", is_red(1000, 1000), False)
+    expect("grown by less than 3 %", is_red(1029, 1000), False)
+    expect("grown by 3 %", is_red(1030, 1000), True)
+    expect("shrunk by less than 3 %", is_red(971, 1000), False)
+    expect("shrunk by 3 %", is_red(970, 1000), True)
+    expect("the first instantiation", is_red(1, 0), True)
+    expect("a member of a template", template_of("a::B<C<int>, 3>::f<D>"), "a::B<>::f<>")
+    grown = growth(collections.Counter({"grown": 25, "new": 12, "rare": LISTED - 1, "less": 3}),
+                   {"grown": 20, "less": 30}, 5)
+    expect("attribution", [line.split()[:2] for line in grown], [["+12", "new"], ["+5", "grown"]])
+    expect("a series", series("{i} ", 2, "{types}"), HEAD + "0 1 Pass0, Pass1")
+    print("\n".join(mistakes) or "the gate closes")
+    return 1 if mistakes else 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     what = parser.add_mutually_exclusive_group(required=True)
@@ -304,6 +335,7 @@ def main() -> int:
     what.add_argument("--record", action="store_true", help="write the baseline")
     what.add_argument("--attribute", metavar="NAME", help="what a workflow instantiates")
     what.add_argument("--report", action="store_true", help="seconds and MiB")
+    what.add_argument("--self-test", action="store_true", help="whether the gate itself closes")
     parser.add_argument("--compiler", default="clang++-19", help="clang++ (default %(default)s)")
     parser.add_argument("--gcc", default="g++", help="g++ of the report (default %(default)s)")
     parser.add_argument("--include", type=pathlib.Path, default=ROOT / "include", help="another tree's include/")
@@ -311,6 +343,8 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=3, help="runs of which the report takes the shortest")
     parser.add_argument("--rows", type=int, default=25, help="rows of --attribute")
     args = parser.parse_args()
+    if args.self_test:
+        return self_test()
     with tempfile.TemporaryDirectory() as folder:
         action = (check if args.check else record if args.record else report if args.report else attribute)
         return action(args, pathlib.Path(folder))

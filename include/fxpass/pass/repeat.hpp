@@ -131,6 +131,7 @@ class Repeat {
                                          detail::NameOfRepeat<P...>::size};
   /// How many rounds are allowed.
   static constexpr int limit = Limit;
+  /// For the verdict on a pass that is looked for and is in here.
   using passes_inside = detail::types<P...>;
   using needs = needs_of<Pipeline<P...>>;
   using forbids = forbids_of<Pipeline<P...>>;

@@ -238,8 +238,8 @@ class Editor {
       while (authors.size() <= insertion.author) authors.push_back(0);
       authors[insertion.author] = 1;
     }
-    for (std::uint16_t author = 0; author < authors.size(); ++author)
-      if (authors[author] != 0) name_nodes_of(author);
+    for (std::uint32_t author = 0; author < authors.size(); ++author)
+      if (authors[author] != 0) name_nodes_of(static_cast<std::uint16_t>(author));
   }
   constexpr void name_nodes_of(std::uint16_t author) {
     names_ = NameTable();

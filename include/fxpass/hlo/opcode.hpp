@@ -225,9 +225,8 @@ class AttributeSet {
 
   /// Those given.
   template <class... Keys>
-  constexpr AttributeSet(AttributeKey first,
-                         Keys... rest)  // NOLINT(google-explicit-constructor): a set of one is a key
-      : bits_((bit(first) | ... | bit(rest))) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): a key is a set of one
+  constexpr AttributeSet(AttributeKey first, Keys... rest) : bits_((bit(first) | ... | bit(rest))) {}
 
   /// Whether it is in the set, and whether nothing is.
   [[nodiscard]] constexpr auto contains(AttributeKey key) const -> bool { return (bits_ & bit(key)) != 0; }

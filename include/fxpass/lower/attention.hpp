@@ -42,8 +42,11 @@ struct LowerAttention {
   /// By Newton's method, from above: std::sqrt is no constant expression. Needs x >= 1.
   static constexpr auto square_root(double x) -> double {
     double root = x;
-    for (double next = (root + x / root) / 2; next < root; next = (root + x / root) / 2) root = next;
-    return root;
+    while (true) {
+      const double next = (root + x / root) / 2;
+      if (!(next < root)) return root;
+      root = next;
+    }
   }
   /// Each head of `x` as often as the query has heads for it.
   static constexpr auto repeated_heads(auto& c, hlo::Value x, const hlo::Dims& query) -> hlo::Value {

@@ -89,6 +89,7 @@ struct NamedPipeline {
     using Part = detail::Part<NamedPipeline, P...>;
     auto done = Part::run(passes, Part::enter(std::move(graph), artifacts), context);
     if (!done) return std::move(done.error());
+    // NOLINTNEXTLINE(bugprone-use-after-move): the graph gets a new value
     Part::leave(*std::move(done), graph, artifacts);
     return {};
   }

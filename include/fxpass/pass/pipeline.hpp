@@ -208,7 +208,7 @@ class PipelineMaker {
   }
   template <std::size_t I, class P>
   [[nodiscard]] static constexpr auto element(const P& pass) -> const P& {
-    return pass;
+    return pass;  // NOLINT(bugprone-return-const-ref-from-parameter): the caller holds the parts
   }
 
  private:

@@ -156,6 +156,7 @@ class Repeat {
       if (is_same(before, *done)) {
         context.count("rounds", round);
         if (round == 1) context.claim_unchanged();
+        // NOLINTNEXTLINE(bugprone-use-after-move): the graph gets a new value
         Part::leave(*std::move(done), graph, artifacts);
         return {};
       }

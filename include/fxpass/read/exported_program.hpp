@@ -321,14 +321,14 @@ class ExportedGraphReader {
     if (variant != "as_name") return json_.malformed("a symbolic argument is of unknown kind '", variant, "'");
     return json_.as(content, "a value's name", name) && use(name, result);
   }
-  template <ReadArgument read_item>
+  template <ReadArgument ReadItem>
   auto read_list(Json json, Argument& result) -> bool {
     JsonArray items;
     if (!json_.as(json, "an argument", items)) return false;
     Pool<Argument> arguments;
     for (const Json item : items) {
       Argument argument;
-      if (!(this->*read_item)(item, argument)) return false;
+      if (!(this->*ReadItem)(item, argument)) return false;
       arguments.push_back(argument);
     }
     result = builder_.list(arguments.view());

@@ -39,7 +39,7 @@ class JsonSyntax {
   }
 
  private:
-  enum class State { value, value_or_end, key, key_or_end, colon, comma_or_end, done };
+  enum class State : std::uint8_t { value, value_or_end, key, key_or_end, colon, comma_or_end, done };
 
   /// Steps over the next token, or says that it has no place here and leaves `at_` before it.
   auto take_token() -> bool {

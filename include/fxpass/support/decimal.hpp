@@ -209,7 +209,7 @@ template <std::floating_point T>
 /// Writes a number: `1.5`, `-3`, `1e-6`, `inf`, `-inf`, `nan`. A zero keeps its sign.
 template <TextSink Sink, std::floating_point T>
 constexpr void append_decimal(Sink& sink, T value) {
-  if (value != value) {
+  if (value != value) {  // NOLINT(misc-redundant-expression): NaN alone differs from itself
     append_to(sink, "nan");
     return;
   }

@@ -169,7 +169,7 @@ class Pool {
     if (__builtin_is_constant_evaluated()) {
       for (std::uint32_t i = 0; i < count; ++i) std::construct_at(to + i, from[i]);
     } else {
-      std::memcpy(static_cast<void*>(to), from, sizeof(T) * count);
+      std::memcpy(static_cast<void*>(to), static_cast<const void*>(from), sizeof(T) * count);
     }
   }
   constexpr void grow(std::uint32_t count) {

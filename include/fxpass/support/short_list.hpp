@@ -36,8 +36,8 @@ class ShortList {
   constexpr ShortList(std::initializer_list<T> values) {
     for (const T& value : values) push_back(value);
   }
-  constexpr ShortList(
-      Span<const T> values) {  // NOLINT(google-explicit-constructor): a list is what it lists
+  // NOLINTNEXTLINE(google-explicit-constructor): a list is what it lists
+  constexpr ShortList(Span<const T> values) {
     for (const T& value : values) push_back(value);
   }
   /// `count` times `value`.

@@ -44,7 +44,7 @@ static_assert(AnyModule<Module<>> && AnyModule<Module<Counted>> && !AnyModule<Gr
 static_assert(std::regular<Module<>>);
 // Only runners may claim that a fact is true, so there is no module with facts out of nothing.
 static_assert(std::copyable<Module<HasInput, Counted>> && std::equality_comparable<Module<HasInput, Counted>> &&
-              !std::default_initializable<Module<HasInput>> && !std::constructible_from<Module<HasInput>, Graph>);
+              !std::default_initializable<Module<HasInput>> && !std::convertible_to<Graph, Module<HasInput>>);
 static_assert(std::is_nothrow_move_constructible_v<Module<Counted>>);
 
 constexpr auto graph_of(bool with_input, bool with_output) -> Graph {

@@ -36,6 +36,15 @@ class ModuleOf {
   constexpr explicit ModuleOf(Graph graph)
     requires(sizeof...(F) == 0)
       : graph_(std::move(graph)) {}
+  /// Nobody says by hand what is true: an error that says what to do.
+  template <class T>
+    requires(sizeof...(F) > 0 && (std::same_as<T, Graph> || detail::is_module<T>) && !std::same_as<T, ModuleOf>)
+  constexpr explicit ModuleOf(const T&) {
+    using namespace verdict;
+    using Verdict = wrong_argument<ModuleOf, is_given<T>, which_says_nothing_of<F...>,
+                                   to_mend<run_passes_that_establish_them_or_check_facts>>;
+    static_assert(sizeof(check_verdict<Verdict>) != 0);
+  }
 
   /// The graph; of a module that is about to die, for the taking.
   [[nodiscard]] constexpr auto graph() const& -> const Graph& { return graph_; }

@@ -172,6 +172,8 @@ struct is_given;
 struct which_may_hold_errors_in_place_of_a_value;
 struct which_is_not_lowered;
 struct which_says_nothing_of_facts;
+template <class... F>
+struct which_says_nothing_of;
 
 // How to mend it.
 template <class... What>
@@ -206,6 +208,7 @@ template <class Who>
 struct write_given_and_then_of;
 struct emit_what_it_holds;
 struct wrap_it_in_a_module;
+struct run_passes_that_establish_them_or_check_facts;
 struct lower_it_first;
 template <class List>
 struct override_with;

@@ -115,6 +115,11 @@ template <class P>
   }
 }
 
+[[nodiscard]] constexpr auto take_graph(Expected<Graph> made, Graph& graph) -> Status {
+  if (!made) return std::move(made.error());
+  graph = *std::move(made);
+  return {};
+}
 /// Runs a pass on `graph`, in whichever form without artifacts it is. If it fails, nothing is said of the graph.
 template <class P>
 [[nodiscard]] constexpr auto run_on_graph(const P& pass, Graph& graph, Context& context) -> Status {
@@ -123,10 +128,7 @@ template <class P>
   } else if constexpr (EditingPass<P>) {
     return pass.run(graph, context);
   } else {
-    Expected<Graph> made = pass.run(std::move(graph), context);
-    if (!made) return std::move(made.error());
-    graph = *std::move(made);
-    return {};
+    return take_graph(pass.run(std::move(graph), context), graph);
   }
 }
 

@@ -173,30 +173,27 @@ class Run<facts<F...>> {
   template <class M>
   constexpr Run(M& module, Context& context) : context_(&context), graph_(ModuleMaker::take_apart(module, slots_)) {}
 
-  /// Runs a pass that is no forward pass.
+  /// Runs a pass that is no forward pass; whether it was successful. Not much more than the call, since a compiler makes
+  /// this anew for each pass.
   template <class Pass>
-  constexpr auto run_pass(Alone, const Pass& pass, const Plan& plan) -> Status {
-    clear_artifacts(pass);
-    Context context;
-    Status status;
+  constexpr auto run_pass(Alone, const Pass& pass, const Plan& plan) -> bool {
+    if constexpr (!std::same_as<filled_in_by<Pass>, facts<>>) clear_artifacts(pass);
+    context_of_last_ = Context();
     if constexpr (LooksAtArtifacts<Pass>) {
       artifacts_for<Pass> artifacts(slots_);
-      status = pass.run(std::as_const(graph_), artifacts, context);
+      status_ = pass.run(std::as_const(graph_), artifacts, context_of_last_);
     } else if constexpr (ArtifactPass<Pass>) {
       artifacts_for<Pass> artifacts(slots_);
-      status = pass.run(graph_, artifacts, context);
+      status_ = pass.run(graph_, artifacts, context_of_last_);
     } else {
-      status = run_on_graph(pass, graph_, context);
+      status_ = run_on_graph(pass, graph_, context_of_last_);
     }
-    pass_on(Pass::name, context);
-    if (!status) return in_pass(Pass::name, std::move(status.error()));
-    for (const Renumbering& moved : context.moves()) renumber<filled_in_by<Pass>>(moved, plan);
-    return finish(Pass::name, plan, std::move(context));
+    return finish_pass<filled_in_by<Pass>>(Pass::name, plan);
   }
 
   /// Runs forward passes in one traversal. `plan` is that of the last one.
   template <class... Pass>
-  constexpr auto run_together(const Plan& plan, const Pass&... passes) -> Status {
+  constexpr auto run_together(const Plan& plan, const Pass&... passes) -> bool {
     (clear_artifacts(passes), ...);
     constexpr std::array<std::string_view, sizeof...(Pass)> names{Pass::name...};
     std::array<Context, sizeof...(Pass)> contexts;
@@ -204,15 +201,19 @@ class Run<facts<F...>> {
     if (outcome.moved) contexts.back().renumbered(*std::move(outcome.moved));
     for (std::size_t k = 0; k < contexts.size() && (outcome.failed == no_pass || k <= outcome.failed); ++k)
       pass_on(names[k], contexts[k]);
-    if (outcome.failed != no_pass) return in_pass(names[outcome.failed], std::move(outcome.errors));
-    for (const Renumbering& moved : contexts.back().moves()) renumber<facts<>>(moved, plan);
-    return finish(names.back(), plan, std::move(contexts.back()));
+    context_of_last_ = std::move(contexts.back());
+    if (outcome.failed != no_pass) {
+      status_ = in_pass(names[outcome.failed], std::move(outcome.errors));
+      return false;
+    }
+    return finish<facts<>>(names.back(), plan);
   }
 
   Context* context_;
   ArtifactSlots<F...> slots_;
   Graph graph_;
   Context context_of_last_;
+  Status status_;  ///< that of the last pass
   bool is_part_ = false;
 
   /// The facts that are true behind a pass.
@@ -224,22 +225,30 @@ class Run<facts<F...>> {
   }
 
  private:
-  /// Checks what the pass may have made untrue.
-  constexpr auto finish(std::string_view pass, const Plan& plan, Context context) -> Status {
-    context_of_last_ = std::move(context);
-    if (!plan.rechecks) return {};
+  template <class Made>
+  constexpr auto finish_pass(std::string_view pass, const Plan& plan) -> bool {
+    pass_on(pass, context_of_last_);
+    if (status_) return finish<Made>(pass, plan);
+    status_ = in_pass(pass, std::move(status_.error()));
+    return false;
+  }
+  /// Has artifacts follow the nodes, and checks what the pass may have made untrue.
+  template <class Made>
+  constexpr auto finish(std::string_view pass, const Plan& plan) -> bool {
+    for (const Renumbering& moved : context_of_last_.moves()) renumber<Made>(moved, plan);
+    if (!plan.rechecks) return true;
     Diagnostics violations;
     for (std::size_t u = 0; u < sizeof...(F); ++u)
       if (plan.rechecked[u]) check_fact(fact_infos<facts<F...>>[u], graph_, violations, "the pass does not keep");
-    if (!violations.empty()) return in_pass(pass, std::move(violations));
-    return {};
+    if (violations.empty()) return true;
+    status_ = in_pass(pass, std::move(violations));
+    return false;
   }
 
   /// What a pass is to establish it gets empty, unless it needs what is there. A pass that is off gets nothing.
   template <class Pass>
   constexpr void clear_artifacts(const Pass& pass) {
-    if constexpr (!std::same_as<filled_in_by<Pass>, facts<>>)
-      if (!is_skipped(pass)) clear_artifacts(filled_in_by<Pass>(), needs_of<Pass>());
+    if (!is_skipped(pass)) clear_artifacts(filled_in_by<Pass>(), needs_of<Pass>());
   }
   template <class... E, class... N>
   constexpr void clear_artifacts(facts<E...>, [[maybe_unused]] facts<N...> needed) {
@@ -304,35 +313,32 @@ class PipelineRunner : Run<typename RunPlan<typename M::facts, P...>::Universe> 
 
   template <std::size_t... I>
   constexpr auto run_all(std::index_sequence<I...>) -> Expected<Result> {
-    Status status;
-    static_cast<void>(
-        ((status = run_pass(WayOf<I>(), static_cast<const Member<I, P>&>(*passes_).value, Plan::steps[I])).has_value() && ...));
-    return result(std::move(status));
+    static_cast<void>((run_pass(WayOf<I>(), static_cast<const Member<I, P>&>(*passes_).value, Plan::steps[I]) && ...));
+    return result();
   }
   template <std::size_t... I, class... O>
   constexpr auto run_each(std::index_sequence<I...>, O&... observers) -> Expected<Result> {
-    Status status;
-    static_cast<void>(((status = run_observed_pass<I, P>(observers...)).has_value() && ...));
-    return result(std::move(status));
+    static_cast<void>((run_observed_pass<I, P>(observers...) && ...));
+    return result();
   }
-  constexpr auto result(Status status) -> Expected<Result> {
-    if (!status) return std::move(status.error());
+  constexpr auto result() -> Expected<Result> {
+    if (!this->status_) return std::move(this->status_.error());
     return ModuleMaker::make(typename Result::facts(), std::move(this->graph_), this->slots_);
   }
 
   template <std::size_t I, class Pass, class... O>
-  constexpr auto run_observed_pass(O&... observers) -> Status {
+  constexpr auto run_observed_pass(O&... observers) -> bool {
     constexpr std::string_view name = Pass::name;
     constexpr bool keeps_copy = (SeesFailure<O> || ...);
     const Pass& pass = static_cast<const Member<I, Pass>&>(*passes_).value;
     Graph before;
     if constexpr (keeps_copy) before = this->graph_;
     (notify_before(observers, name), ...);
-    Status status;
+    Status& status = this->status_;
     if constexpr (Plan::ways[I].is_alone) {
-      status = run_pass(Alone(), pass, Plan::steps[I]);
+      run_pass(Alone(), pass, Plan::steps[I]);
     } else {
-      status = this->run_together(Plan::steps[I], pass);
+      this->run_together(Plan::steps[I], pass);
     }
     if (status) {
       const Context& said = this->context_of_last_;
@@ -342,7 +348,7 @@ class PipelineRunner : Run<typename RunPlan<typename M::facts, P...>::Universe> 
                             observers...);
     }
     if (!status) (notify_failed(observers, name, status.error(), before), ...);
-    return status;
+    return status.has_value();
   }
   template <class O>
   constexpr void notify_before(O& observer, std::string_view name) {
@@ -367,13 +373,13 @@ class PipelineRunner : Run<typename RunPlan<typename M::facts, P...>::Universe> 
 
   /// The forward passes from `First` on in one traversal.
   template <std::size_t First, std::size_t Count, class Pass>
-  constexpr auto run_pass(Together<First, Count>, const Pass&, const StepPlan<Plan::fact_count>&) -> Status {
+  constexpr auto run_pass(Together<First, Count>, const Pass&, const StepPlan<Plan::fact_count>&) -> bool {
     return run_sweep<First>(std::make_index_sequence<Count>());
   }
   template <std::size_t First, std::size_t... K>
-  constexpr auto run_sweep(std::index_sequence<K...>) -> Status {
+  constexpr auto run_sweep(std::index_sequence<K...>) -> bool {
     if constexpr (sizeof...(K) == 0) {
-      return {};
+      return true;
     } else {
       return this->run_together(Plan::steps[First + sizeof...(K) - 1], member<First + K>(*passes_)...);
     }

@@ -10,8 +10,8 @@
 #include <concepts>
 #include <string>
 
-// What is wrong with a pass, a fact, an observer, a lowering, an emitter is said in one word. tests/compile_fail has what
-// the compilers make of the words.
+// What is wrong with a pass, a fact, an observer, a lowering, an emitter is said in one word.
+// tests/compile_fail has what the compilers make of the words.
 
 namespace {
 
@@ -28,11 +28,13 @@ template <class F, class Why>
 constexpr bool is_no_fact_for = std::same_as<facts_verdict<F>, not_a_fact<F, Why>> && !Fact<F>;
 template <class O, class Why>
 constexpr bool is_no_observer_for =
-    std::same_as<decltype(judge_observer<O>()), not_an_observer<std::remove_const_t<O>, Why>> && !PassObserver<O>;
+    std::same_as<decltype(judge_observer<O>()), not_an_observer<std::remove_const_t<O>, Why>> &&
+    !PassObserver<O>;
 template <class L, class Why>
-constexpr bool is_no_lowering_for = std::same_as<verdict_on_lowering<L>, not_a_lowering<L, Why>> && !Lowering<L>;
+constexpr bool is_no_lowering_for =
+    std::same_as<verdict_on_lowering<L>, not_a_lowering<L, Why>> && !Lowering<L>;
 
-// Passes --------------------------------------------------------------------------------------------------------------
+// Passes ----------------------------------------------------------------------------------------------------
 struct SomeFact {
   static constexpr std::string_view name = "some_fact";
 };
@@ -180,11 +182,12 @@ struct VisitsNothing : WantsNothing {
 static_assert(is_no_pass_for<BeginsMutably, begin_must_be_const>);
 static_assert(is_no_pass_for<BeginsWithoutState, begin_must_return_a_state>);
 static_assert(is_no_pass_for<WantsNodes, wants_must_take_an_operator_and_return_bool>);
-static_assert(is_no_pass_for<WantsNothing, has_begin_but_no_wants, wants_must_take_an_operator_and_return_bool>);
+static_assert(
+    is_no_pass_for<WantsNothing, has_begin_but_no_wants, wants_must_take_an_operator_and_return_bool>);
 static_assert(is_no_pass_for<VisitsNothing, has_begin_but_no_visit,
                              visit_must_take_the_state_and_a_sweep_and_return_a_status>);
 
-// Facts ---------------------------------------------------------------------------------------------------------------
+// Facts -----------------------------------------------------------------------------------------------------
 struct Checks : SomeFact {
   static constexpr auto checks(const Graph&) -> Status { return {}; }
 };
@@ -217,7 +220,7 @@ static_assert(std::same_as<require_facts<facts<SomeFact, GenericCheck>, facts<>,
                            missing_fact<Right, needs<SomeFact, GenericCheck>, are_not_true_of_the_module,
                                         to_mend<establish<SomeFact, GenericCheck>, before<Right>>>>);
 
-// Observers -----------------------------------------------------------------------------------------------------------
+// Observers -------------------------------------------------------------------------------------------------
 struct Watches {
   void before(std::string_view, const Graph&) {}
 };
@@ -233,11 +236,12 @@ struct HalfRight : Watches {
 };
 static_assert(PassObserver<Watches> && is_no_observer_for<const Watches, is_const_but_its_members_are_not>);
 static_assert(is_no_observer_for<AfterWithoutReport, after_must_take_a_pass_report_and_a_const_graph>);
-static_assert(is_no_observer_for<FailedWithoutGraph, failed_must_take_a_name_and_diagnostics_and_a_const_graph>);
+static_assert(
+    is_no_observer_for<FailedWithoutGraph, failed_must_take_a_name_and_diagnostics_and_a_const_graph>);
 static_assert(is_no_observer_for<HalfRight, after_must_take_a_pass_report_and_a_const_graph>);
 static_assert(is_no_observer_for<int, has_no_before_after_or_failed>);
 
-// Lowerings -----------------------------------------------------------------------------------------------------------
+// Lowerings -------------------------------------------------------------------------------------------------
 struct Lowers {
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value { return c.tensor(call, "x"); }
 };
@@ -275,7 +279,8 @@ struct LowersToMany {
   static constexpr std::string_view op = "mylib.one";
   static constexpr auto lower(auto&, const Call&) -> Pool<hlo::Value> { return {}; }
 };
-static_assert(Lowering<LowersOne> && Lowering<LowersTwo> && Lowering<LowersToNothing> && Lowering<LowersToMany>);
+static_assert(Lowering<LowersOne> && Lowering<LowersTwo> && Lowering<LowersToNothing> &&
+              Lowering<LowersToMany>);
 static_assert(is_no_lowering_for<Lowers, has_no_static_op> && is_no_lowering_for<int, has_no_static_op>);
 static_assert(is_no_lowering_for<LowersOps, has_member_ops_where_op_is_meant>);
 static_assert(is_no_lowering_for<LowersNumber, op_must_be_a_text_or_an_array_of_texts>);
@@ -295,7 +300,7 @@ static_assert(std::same_as<lowering_verdict<LowersOne>,
                            not_a_list_of_lowerings<LowersOne, to_mend<write<lowerings<LowersOne>>>>>);
 static_assert(std::same_as<lowering_verdict<int>, not_a_list_of_lowerings<int>>);
 
-// Emitters ------------------------------------------------------------------------------------------------------------
+// Emitters --------------------------------------------------------------------------------------------------
 struct Writes {
   static constexpr std::string_view name = "writes";
   static constexpr std::string_view file_ending = ".txt";
@@ -312,17 +317,19 @@ struct WritesMember {
   constexpr void write(auto&, const auto&) const {}
 };
 static_assert(Emitter<Writes> && !GraphEmitter<Writes> && GraphEmitter<WritesGraph> && !Emitter<WritesGraph>);
-static_assert(std::same_as<decltype(judge_emitter<WritesMember>()), not_an_emitter<WritesMember, write_must_be_static>>);
-static_assert(
-    std::same_as<decltype(judge_graph_emitter<WritesMember>()), not_an_emitter<WritesMember, write_must_be_static>>);
+static_assert(std::same_as<decltype(judge_emitter<WritesMember>()),
+                           not_an_emitter<WritesMember, write_must_be_static>>);
+static_assert(std::same_as<decltype(judge_graph_emitter<WritesMember>()),
+                           not_an_emitter<WritesMember, write_must_be_static>>);
 static_assert(std::same_as<decltype(judge_emitter<int>()), not_an_emitter<int, has_no_static_name>>);
 
-// What comes after a bad verdict --------------------------------------------------------------------------------------
+// What comes after a bad verdict ----------------------------------------------------------------------------
 constexpr auto what_was_rejected_holds_nothing() -> bool {
   constexpr Rejected rejected;
   const Expected<Module<>> module = rejected;
-  return !rejected.has_value() && !rejected && !module.has_value() && !rejected->run_passes(module).has_value() &&
-         rejected.error().empty() && rejected->module.graph() == Graph();
+  return !rejected.has_value() && !rejected && !module.has_value() &&
+         !rejected->run_passes(module).has_value() && rejected.error().empty() &&
+         rejected->module.graph() == Graph();
 }
 FXPASS_TEST_TWICE(what_was_rejected_holds_nothing)
 

@@ -73,8 +73,9 @@ template <class E>
     return not_an_emitter<E, has_no_static_file_ending>();
   else if constexpr (WritesModules<E>)
     return in_order();
-  else if constexpr (requires(E& e, Text& text, const hlo::Module& module) { e.write(text, module); } &&
-                     !requires(Text& text, const hlo::Module& module) { E::write(text, module); })
+  else if constexpr (
+      requires(E& e, Text& text, const hlo::Module& module) { e.write(text, module); } &&
+      !requires(Text& text, const hlo::Module& module) { E::write(text, module); })
     return not_an_emitter<E, write_must_be_static>();
   else
     return not_an_emitter<E, write_must_take_any_sink_and_an_hlo_module>();
@@ -131,8 +132,8 @@ constexpr auto emit(const T&) -> Text {
 
 namespace detail {
 
-/// How many characters `E` writes of what `Make` makes. No local constant of `emit_constant`: Clang would work it out a
-/// second time there, at the expense of the evaluation of the text.
+/// How many characters `E` writes of what `Make` makes. No local constant of `emit_constant`: Clang would
+/// work it out a second time there, at the expense of the evaluation of the text.
 template <class E, class Make>
 inline constexpr std::size_t emitted_size = [] {
   CountingSink sink;

@@ -34,8 +34,9 @@ template <class E>
                        { E::write(text, graph) } -> std::same_as<Status>;
                      })
     return in_order();
-  else if constexpr (requires(E& e, Text& text, const Graph& graph) { e.write(text, graph); } &&
-                     !requires(Text& text, const Graph& graph) { E::write(text, graph); })
+  else if constexpr (
+      requires(E& e, Text& text, const Graph& graph) { e.write(text, graph); } &&
+      !requires(Text& text, const Graph& graph) { E::write(text, graph); })
     return not_an_emitter<E, write_must_be_static>();
   else
     return not_an_emitter<E, write_must_take_a_text_and_a_graph_and_return_a_status>();

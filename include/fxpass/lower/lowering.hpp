@@ -30,9 +30,9 @@
 ///     };
 ///     constexpr auto mine = default_lowerings + lowerings<LowerCube>{};
 ///
-/// `op` names all overloads ("aten.max") or one ("aten.max.dim"), which goes before the former. It may be an array of
-/// such names. `lower` returns one value, a `Pool` of them for a tuple, or nothing for an operator without a result.
-/// It is a template, so that a program compiles only the lowerings that it lists.
+/// `op` names all overloads ("aten.max") or one ("aten.max.dim"), which goes before the former. It may be an
+/// array of such names. `lower` returns one value, a `Pool` of them for a tuple, or nothing for an operator
+/// without a result. It is a template, so that a program compiles only the lowerings that it lists.
 
 namespace fxpass {
 
@@ -47,20 +47,23 @@ concept OperatorNames = !OperatorName<T> && requires(const T& names) {
   { *names.begin() } -> std::convertible_to<std::string_view>;
 };
 template <class L>
-concept HasOp = requires { requires OperatorName<decltype(L::op)> || OperatorNames<std::remove_cv_t<decltype(L::op)>>; };
+concept HasOp =
+    requires { requires OperatorName<decltype(L::op)> || OperatorNames<std::remove_cv_t<decltype(L::op)>>; };
 template <class L>
 concept HasStaticOp = HasOp<L> && requires { requires !std::is_member_object_pointer_v<decltype(&L::op)>; };
 template <class L>
-concept HasConstantOp = HasStaticOp<L> && (requires { typename Constant<std::string_view(L::op).size()>; } ||
-                                           requires { typename Constant<std::string_view(*L::op.begin()).size()>; });
+concept HasConstantOp =
+    HasStaticOp<L> && (requires { typename Constant<std::string_view(L::op).size()>; } ||
+                       requires { typename Constant<std::string_view(*L::op.begin()).size()>; });
 
 template <class L>
 concept LowersCalls = requires(LoweringContext& c, const Call& call) { L::lower(c, call); };
 /// What `lower` returns is a value, several, or nothing.
 template <class Result>
-concept LoweringResult = std::is_void_v<Result> || std::same_as<Result, hlo::Value> || requires(const Result& values) {
-  { values.view() } -> std::convertible_to<Span<const hlo::Value>>;
-};
+concept LoweringResult =
+    std::is_void_v<Result> || std::same_as<Result, hlo::Value> || requires(const Result& values) {
+      { values.view() } -> std::convertible_to<Span<const hlo::Value>>;
+    };
 template <class L>
 using result_of_lowering = decltype(L::lower(std::declval<LoweringContext&>(), std::declval<const Call&>()));
 
@@ -146,8 +149,9 @@ struct Unwrapped<Overriding<L>> {
   static constexpr bool overrides = true;
 };
 
-/// The first sixteen characters of a name as numbers that are in the order of the names. The list is sorted in constant
-/// evaluation, where to compare the characters one by one, half of them "aten.", takes a hundred steps a pair.
+/// The first sixteen characters of a name as numbers that are in the order of the names. The list is sorted
+/// in constant evaluation, where to compare the characters one by one, half of them "aten.", takes a hundred
+/// steps a pair.
 class NamePrefix {
  public:
   constexpr NamePrefix() = default;
@@ -230,7 +234,8 @@ struct LoweringId {
 
 /// The lowerings of a list, sorted by operator; a view of static storage.
 ///
-/// They are named by place, not by function: g++ 12 under -fsanitize=undefined compares no pointers in constants.
+/// They are named by place, not by function: g++ 12 under -fsanitize=undefined compares no pointers in
+/// constants.
 class LoweringTable {
  public:
   /// No lowerings.
@@ -269,7 +274,8 @@ struct lowerings {
   using list = lowerings;
 
   /// How many names of operators the lowerings have together.
-  static constexpr std::size_t name_count = (std::size_t{0} + ... + detail::names_of<typename detail::Unwrapped<L>::type>().size());
+  static constexpr std::size_t name_count =
+      (std::size_t{0} + ... + detail::names_of<typename detail::Unwrapped<L>::type>().size());
 
   /// All operators, sorted by name, in the list's order where names are equal.
   static constexpr std::array<detail::ListedOperator, name_count> operators = [] {
@@ -277,15 +283,15 @@ struct lowerings {
     std::size_t n = 0;
     std::uint16_t place = 0;
     const auto add = [&](const auto& names, bool overrides) {
-      for (const std::string_view name : names)
-        all[n++] = {name, detail::NamePrefix(name), place, overrides};
+      for (const std::string_view name : names) all[n++] = {name, detail::NamePrefix(name), place, overrides};
       ++place;
     };
     (add(detail::names_of<typename detail::Unwrapped<L>::type>(), detail::Unwrapped<L>::overrides), ...);
     return detail::sorted(all);
   }();
 
-  /// Two lowerings of one operator of which the second does not say that it overrides; the same place twice if none.
+  /// Two lowerings of one operator of which the second does not say that it overrides; the same place twice
+  /// if none.
   static constexpr detail::LoweringClash clash = [] {
     for (std::size_t i = 1; i < name_count; ++i)
       if (operators[i].is_named_as(operators[i - 1]) && !operators[i].overrides)
@@ -366,7 +372,8 @@ struct VerdictOnBoth {
   using type = Verdict;
 };
 template <class First, class Second>
-struct VerdictOnBoth<verdict::in_order, First, Second> : VerdictOnLowerings<joined_lowerings<First, Second>> {};
+struct VerdictOnBoth<verdict::in_order, First, Second> : VerdictOnLowerings<joined_lowerings<First, Second>> {
+};
 
 template <class... L>
 struct Overridden;

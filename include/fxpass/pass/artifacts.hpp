@@ -10,7 +10,8 @@
 #include <utility>
 
 /// @file
-/// Artifacts: the values that belong to facts. A module stores those of its facts; a pass gets those of its contract.
+/// Artifacts: the values that belong to facts. A module stores those of its facts; a pass gets those of
+/// its contract.
 
 namespace fxpass {
 

@@ -40,7 +40,8 @@ concept NamedStatically = requires {
 };
 /// `T::name` is a constant as well.
 template <class T>
-concept NamedByConstant = NamedStatically<T> && requires { typename Constant<std::string_view(T::name).size()>; };
+concept NamedByConstant =
+    NamedStatically<T> && requires { typename Constant<std::string_view(T::name).size()>; };
 /// `F` has a member `check`, of whatever form.
 template <class F>
 concept MentionsCheck = requires { &F::check; };
@@ -60,14 +61,15 @@ concept LooksLikePass = requires { &F::run; } || requires { &F::begin; };
 
 }  // namespace detail
 
-/// A type that states something of a module. `provider`, `check` and `artifact` are optional; a `check` that cannot be
-/// called, or an artifact that cannot be copied, would be of no use, so a type with one is no fact.
+/// A type that states something of a module. `provider`, `check` and `artifact` are optional; a `check` that
+/// cannot be called, or an artifact that cannot be copied, would be of no use, so a type with one is no fact.
 ///
 /// Law: `check(graph)` succeeds for each graph of which the fact is true.
 template <class F>
-concept Fact = detail::NamedByConstant<F> && !detail::MisspeltFact<F> && !detail::LooksLikePass<F> &&
-               (detail::HasCheck<F> || !detail::MentionsCheck<F>) &&
-               (!detail::MentionsArtifact<F> || requires { requires std::semiregular<typename F::artifact>; });
+concept Fact =
+    detail::NamedByConstant<F> && !detail::MisspeltFact<F> && !detail::LooksLikePass<F> &&
+    (detail::HasCheck<F> || !detail::MentionsCheck<F>) &&
+    (!detail::MentionsArtifact<F> || requires { requires std::semiregular<typename F::artifact>; });
 /// A fact that a graph shows.
 template <class F>
 concept CheckableFact = Fact<F> && detail::HasCheck<F>;

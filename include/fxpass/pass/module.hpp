@@ -19,10 +19,11 @@ template <class Facts>
 struct ModuleOfSet;
 }  // namespace detail
 
-/// A graph of which `F` are true, with their artifacts. Written `Module<F...>`, which puts the facts in order.
+/// A graph of which `F` are true, with their artifacts. Written `Module<F...>`, which puts the facts in
+/// order.
 ///
-/// Anyone makes a module without facts, from a graph; the facts come from pipelines and from `check_facts`, so that the
-/// type is to be trusted. Copyable and movable; equal if graph and artifacts are.
+/// Anyone makes a module without facts, from a graph; the facts come from pipelines and from `check_facts`,
+/// so that the type is to be trusted. Copyable and movable; equal if graph and artifacts are.
 template <class... F>
 class ModuleOf {
  public:
@@ -38,7 +39,8 @@ class ModuleOf {
       : graph_(std::move(graph)) {}
   /// Nobody says by hand what is true: an error that says what to do.
   template <class T>
-    requires(sizeof...(F) > 0 && (std::same_as<T, Graph> || detail::is_module<T>) && !std::same_as<T, ModuleOf>)
+    requires(sizeof...(F) > 0 && (std::same_as<T, Graph> || detail::is_module<T>) &&
+             !std::same_as<T, ModuleOf>)
   constexpr explicit ModuleOf(const T&) {
     using namespace verdict;
     using Verdict = wrong_argument<ModuleOf, is_given<T>, which_says_nothing_of<F...>,
@@ -117,7 +119,8 @@ class ModuleMaker {
 
 }  // namespace detail
 
-/// `ModuleOf` the facts in order, if they are facts. What `Module` goes through; outside `detail`, since errors name it.
+/// `ModuleOf` the facts in order, if they are facts. What `Module` goes through; outside `detail`, since
+/// errors name it.
 template <class Verdict, class... F>
 struct ModuleWith {
   static_assert(sizeof(check_verdict<Verdict>) != 0);
@@ -155,7 +158,8 @@ template <class Who, NoModule T>
 }
 
 /// Adds to `errors` what the checker of `fact` finds, in sentences that begin with `what`. Needs a checker.
-constexpr void check_fact(const FactInfo& fact, const Graph& graph, Diagnostics& errors, std::string_view what) {
+constexpr void check_fact(const FactInfo& fact, const Graph& graph, Diagnostics& errors,
+                          std::string_view what) {
   Status status = fact.check(graph);
   if (status) return;
   for (Diagnostic& d : status.error()) {
@@ -172,7 +176,8 @@ template <class F>
   if constexpr (!Fact<F>)
     return not_a_fact<F, fault_of<F>>();
   else if constexpr (FactWithArtifact<F>)
-    return fact_without_proof<F, has_an_artifact_that_no_check_makes, to_mend<run_a_pass_that_establishes<F>>>();
+    return fact_without_proof<F, has_an_artifact_that_no_check_makes,
+                              to_mend<run_a_pass_that_establishes<F>>>();
   else if constexpr (!CheckableFact<F>)
     return fact_without_proof<F, has_no_check, to_mend<run_a_pass_that_establishes<F>>>();
   else
@@ -192,8 +197,8 @@ template <class... F>
 
 }  // namespace detail
 
-/// Proves that `F` are true of a module by their checkers, or says where they are not. For graphs that come without a
-/// history: a functional export, or a module whose passes are switched off.
+/// Proves that `F` are true of a module by their checkers, or says where they are not. For graphs that come
+/// without a history: a functional export, or a module whose passes are switched off.
 ///
 ///     auto checked = check_facts<OutOfPlace, MutationsSurfaced>(module);
 template <class... F, AnyModule M>

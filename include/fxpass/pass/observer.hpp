@@ -13,15 +13,17 @@
 #include <type_traits>
 
 /// @file
-/// Observers: they see what happens between passes, and change nothing. Any struct with one of these members is one:
+/// Observers: they see what happens between passes, and change nothing. Any struct with one of these
+/// members is one:
 ///
 ///     void before(std::string_view pass, const Graph&);
 ///     void after(const PassReport&, const Graph&);
 ///     void failed(std::string_view pass, const Diagnostics&, const Graph& before);
 ///
-/// `after` may return a `Status` instead: an error there ends the run, as an error of the pass would. `failed` gets the
-/// graph as it was before the pass, of which the runner then keeps a copy. Who observes makes each pass run by itself;
-/// nothing else changes. Several observers nest: the last one is the closest to the pass.
+/// `after` may return a `Status` instead: an error there ends the run, as an error of the pass would.
+/// `failed` gets the graph as it was before the pass, of which the runner then keeps a copy. Who observes
+/// makes each pass run by itself; nothing else changes. Several observers nest: the last one is the closest
+/// to the pass.
 
 namespace fxpass {
 
@@ -69,7 +71,8 @@ template <class O>
     return not_an_observer<O, after_must_take_a_pass_report_and_a_const_graph>();
   else if constexpr (has_failed && !SeesFailure<O> && !SeesFailure<Mutable>)
     return not_an_observer<O, failed_must_take_a_name_and_diagnostics_and_a_const_graph>();
-  else if constexpr ((has_before && !SeesBefore<O>) || (has_after && !SeesAfter<O>) || (has_failed && !SeesFailure<O>))
+  else if constexpr ((has_before && !SeesBefore<O>) || (has_after && !SeesAfter<O>) ||
+                     (has_failed && !SeesFailure<O>))
     return not_an_observer<Mutable, is_const_but_its_members_are_not>();
   else if constexpr (SeesAfter<O> && !StopsAfter<O> && !AfterReturnsNothing<O>)
     return not_an_observer<O, after_must_return_nothing_or_a_status>();

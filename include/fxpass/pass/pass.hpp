@@ -30,7 +30,8 @@ namespace fxpass {
 
 namespace detail {
 
-/// Finds the member of `P` that would be taken for nothing, but looks as if a word of the contract were meant.
+/// Finds the member of `P` that would be taken for nothing, but looks as if a word of the contract were
+/// meant.
 template <class P>
 [[nodiscard]] consteval auto judge_spelling() {
   using namespace verdict;
@@ -83,12 +84,13 @@ concept ArtifactPass = requires(const P& pass, Graph& graph, artifacts_for<P>& a
 
 /// A pass, in any of these forms.
 ///
-/// Laws: of a graph of which `needs` are true and `forbids` are not, it makes one of which `establishes` are true, and
-/// those it `keeps` if they were; or it fails with a diagnostic. The same graph and options give the same result.
+/// Laws: of a graph of which `needs` are true and `forbids` are not, it makes one of which `establishes` are
+/// true, and those it `keeps` if they were; or it fails with a diagnostic. The same graph and options give
+/// the same result.
 template <class P>
-concept FXPass = detail::NamedByConstant<P> && detail::is_well_spelt<P> && detail::HasContract<P> &&
-                 detail::Copyable<P> &&
-                 (detail::RebuildingPass<P> || detail::EditingPass<P> || detail::ArtifactPass<P> || ForwardPass<P>);
+concept FXPass =
+    detail::NamedByConstant<P> && detail::is_well_spelt<P> && detail::HasContract<P> && detail::Copyable<P> &&
+    (detail::RebuildingPass<P> || detail::EditingPass<P> || detail::ArtifactPass<P> || ForwardPass<P>);
 
 /// Pass `P` under another name.
 template <TextConstant Name, class P>
@@ -120,7 +122,8 @@ template <class P>
   graph = *std::move(made);
   return {};
 }
-/// Runs a pass on `graph`, in whichever form without artifacts it is. If it fails, nothing is said of the graph.
+/// Runs a pass on `graph`, in whichever form without artifacts it is. If it fails, nothing is said of the
+/// graph.
 template <class P>
 [[nodiscard]] constexpr auto run_on_graph(const P& pass, Graph& graph, Context& context) -> Status {
   if constexpr (LooksAtGraph<P>) {
@@ -150,10 +153,8 @@ template <class P>
 concept RunTakesOtherArtifacts =
     requires(P& pass, Graph& graph, Context& context) { pass.run(graph, AnyArtifacts(), context); };
 template <class P, class Self>
-concept BeginTakesItsArguments =
-    requires(Self& pass, Graph& graph, artifacts_for<P>& artifacts, Context& context) {
-      pass.begin(graph, artifacts, context);
-    };
+concept BeginTakesItsArguments = requires(Self& pass, Graph& graph, artifacts_for<P>& artifacts,
+                                          Context& context) { pass.begin(graph, artifacts, context); };
 
 /// Why `P`, whose name and contract are right, cannot be run.
 template <class P>
@@ -263,7 +264,8 @@ template <class P>
 
 }  // namespace detail
 
-/// `pass` under another name, so that it can be in a pipeline twice: `named<"device_again">(DeviceRewriterPass())`.
+/// `pass` under another name, so that it can be in a pipeline twice:
+/// `named<"device_again">(DeviceRewriterPass())`.
 template <TextConstant Name, class P>
 [[nodiscard]] constexpr auto named(P pass) {
   using Verdict = decltype(detail::judge_pass<P>());

@@ -11,24 +11,26 @@
 #include <type_traits>
 
 /// @file
-/// What the compiler says when passes are put together wrongly. A verdict is a type that reads as a sentence: which
-/// pass, which fact, for what reason, and how to mend it. It is the one thing that an error prints:
+/// What the compiler says when passes are put together wrongly. A verdict is a type that reads as a
+/// sentence: which pass, which fact, for what reason, and how to mend it. It is the one thing that an error
+/// prints:
 ///
 ///     wrong_pass_order<pass<InPlaceToOutOfPlacePass>, needs<AliasesAnalysed>,
 ///                      is_established_later_by<AliasingOutputRewritePass>,
 ///                      to_mend<move<AliasingOutputRewritePass>, before<InPlaceToOutOfPlacePass>>>
 ///
-/// (with `fxpass::` and `fxpass::verdict::` before the names). A function that gets a bad verdict instantiates
-/// `check_verdict<Verdict>` itself and returns `Rejected`: the assertion is then one step below the user's call, and
-/// nothing else is instantiated. `sizeof` stands in a `static_assert` of its own, since to Clang a function with an
-/// erroneous expression in its body is no constant expression, which would be a second error.
+/// (with `fxpass::` and `fxpass::verdict::` before the names). A function that gets a bad verdict
+/// instantiates `check_verdict<Verdict>` itself and returns `Rejected`: the assertion is then one step below
+/// the user's call, and nothing else is instantiated. `sizeof` stands in a `static_assert` of its own, since
+/// to Clang a function with an erroneous expression in its body is no constant expression, which would be a
+/// second error.
 
 namespace fxpass {
 
 /// What errors are made of: the words, and the verdicts, which are sentences of them.
 namespace verdict {
 
-// The words: declared to be printed, never defined. ------------------------------------------------------------------
+// The words: declared to be printed, never defined. ---------------------------------------------------------
 
 // Who and what.
 template <class P>
@@ -241,7 +243,7 @@ struct there_are_more_than_64_passes_or_facts;
 struct too_many_passes_are_in_the_way_of_each_other;
 struct put_them_in_order;
 
-// The verdicts. ------------------------------------------------------------------------------------------------------
+// The verdicts. ---------------------------------------------------------------------------------------------
 /// Nothing is wrong.
 struct in_order {
   static constexpr bool ok = true;
@@ -375,7 +377,8 @@ struct check_verdict<verdict::missing_fact<Words...>> {
 };
 template <class... Words>
 struct check_verdict<verdict::forbidden_fact<Words...>> {
-  static_assert(verdict::forbidden_fact<Words...>::ok, "fxpass: a fact is true of the module that a pass forbids");
+  static_assert(verdict::forbidden_fact<Words...>::ok,
+                "fxpass: a fact is true of the module that a pass forbids");
 };
 template <class... Words>
 struct check_verdict<verdict::duplicate_pass<Words...>> {
@@ -444,7 +447,8 @@ struct check_verdict<verdict::not_repeatable<Words...>> {
 template <class... F>
 class ModuleOf;
 
-/// What a function returns after a bad verdict. It takes part in whatever comes next, so that one mistake is one error.
+/// What a function returns after a bad verdict. It takes part in whatever comes next, so that one mistake is
+/// one error.
 struct Rejected {
   constexpr Rejected() = default;
   /// Of anything.
@@ -520,13 +524,15 @@ template <class F, class Before, class Have>
   } else if constexpr (!requires { sizeof(typename F::provider); }) {
     return std::type_identity<to_mend<add<typename F::provider>, before<Before>>>();
   } else {
-    // It is too late for the provider where it forbids what has been done: the pass that did it has to keep the fact.
+    // It is too late for the provider where it forbids what has been done: the pass that did it has to keep
+    // the fact.
     using Forbidden = forbids_of<typename F::provider>;
     constexpr std::size_t done = first_that(true, fact_infos<Forbidden>, fact_infos<Have>);
     if constexpr (done == size_of<Forbidden>)
       return std::type_identity<to_mend<add<typename F::provider>, before<Before>>>();
     else
-      return std::type_identity<to_mend<declare_keeps<F>, in_the_pass_that_establishes<at<done, Forbidden>>>>();
+      return std::type_identity<
+          to_mend<declare_keeps<F>, in_the_pass_that_establishes<at<done, Forbidden>>>>();
   }
 }
 template <class F, class Before, class Have = facts<>>
@@ -567,7 +573,8 @@ template <class Needs, class Have, class Who, class Mend>
       return missing_fact<Who, typename Words::needed, are_not_true_of_the_module,
                           to_mend<typename Words::mend, before<Who>>>();
     else
-      return missing_fact<Who, typename Words::needed, are_not_true_of_the_module, to_mend<Mend, before<Who>>>();
+      return missing_fact<Who, typename Words::needed, are_not_true_of_the_module,
+                          to_mend<Mend, before<Who>>>();
   }
 }
 
@@ -628,8 +635,9 @@ template <class... F>
 template <class... F>
 using facts_verdict = decltype(detail::judge_list_of_facts<F...>());
 
-/// The verdict on whether a module with facts `Have` may be handed to `Who`, a type that the error prints, which needs
-/// `Needs`. Both are `facts<...>`. `Mend`, one of the words, is what to do where several facts are missing.
+/// The verdict on whether a module with facts `Have` may be handed to `Who`, a type that the error prints,
+/// which needs `Needs`. Both are `facts<...>`. `Mend`, one of the words, is what to do where several facts
+/// are missing.
 ///
 ///     using Verdict = require_facts<facts<OutOfPlace>, typename M::facts, Lowering>;
 ///     static_assert(sizeof(check_verdict<Verdict>) != 0);

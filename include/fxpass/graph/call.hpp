@@ -73,6 +73,8 @@ class Call {
 
   /// The argument given for parameter `name`, or none where the call leaves it at its default.
   [[nodiscard]] constexpr auto given(std::string_view name) const -> std::optional<Argument> {
+    for (std::uint32_t i = 0; i < parameters_.size(); ++i)
+      if (parameters_[i].name == name) return given(i, parameters_[i]);
     if (const auto a = given_by_keyword(name)) return a;
     const auto found = find_position(name);
     return found ? given_at(found->position, found->parameter) : std::nullopt;

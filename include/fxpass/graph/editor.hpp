@@ -167,6 +167,8 @@ class Editor {
   /// Who edits from now on. At `commit` the nodes of each author get the names they would have got if the authors had
   /// edited one after the other, in the order of their numbers.
   constexpr void set_author(std::uint16_t author) { author_ = author; }
+  /// Whether replacements have been said that nobody has taken.
+  [[nodiscard]] constexpr auto has_replacements() const -> bool { return !replacements_.empty(); }
   /// Hands the replacements said so far to the caller, who carries them out in the editor's stead.
   constexpr void take_replacements(Replacements& to) {
     if (!replacements_.empty()) replacements_.move_to(to);

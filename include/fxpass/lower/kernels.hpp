@@ -39,15 +39,15 @@ struct LowerKernelCall {
       if (is_tensor) operands.push_back(c.tensor(call, arguments[i], "args"));
     }
     Pool<hlo::CustomCall::Alias> aliases;
-    const auto declared = kernel.declared_aliases();
-    if (!declared) c.unsupported(call, "operand_output_aliases is not a dict of integers to integers");
-    if (declared)
-      for (const KernelAlias alias : *declared) {
-        if (alias.operand >= operand_of.size() || operand_of[alias.operand] < 0)
-          c.unsupported(call, text_of("operand_output_aliases names argument ", alias.operand, ", which is no tensor"));
-        else
-          aliases.push_back({is_tuple ? std::int64_t{alias.result} : -1, operand_of[alias.operand]});
-      }
+    Pool<KernelAlias> declared;
+    if (!kernel.declared_aliases(declared))
+      c.unsupported(call, "operand_output_aliases is not a dict of integers to integers");
+    for (const KernelAlias alias : declared) {
+      if (alias.operand >= operand_of.size() || operand_of[alias.operand] < 0)
+        c.unsupported(call, text_of("operand_output_aliases names argument ", alias.operand, ", which is no tensor"));
+      else
+        aliases.push_back({is_tuple ? std::int64_t{alias.result} : -1, operand_of[alias.operand]});
+    }
 
     hlo::CustomCall what{native_kernel_target, kernel.backend_config()};
     what.aliases = aliases.view();

@@ -276,8 +276,8 @@ class SweepRunner {
         fail(I, std::move(status.error()));
         return false;
       }
-      const bool is_quiet = !sweep_.editor_ && !sweep_.wants_every_node_ && graph.node(place_).op == op;
-      if (!is_quiet) {
+      const bool has_edited = graph.node_count() != before || (sweep_.editor_ && sweep_.editor_->has_replacements());
+      if (has_edited || sweep_.wants_every_node_ || graph.node(place_).op != op) {
         take_note<I>();
         take_insertions(id, before, behind);
       }

@@ -170,19 +170,23 @@ class KernelCall {
       if (tensor_at(i) != no_node && k-- == 0) return i;
     return std::nullopt;
   }
-  /// The aliases that the call itself declares, by position among all arguments. None if malformed.
-  [[nodiscard]] constexpr auto declared_aliases() const -> std::optional<Pool<KernelAlias>> {
-    Pool<KernelAlias> aliases;
+  /// Appends the aliases that the call itself declares, by position among all arguments. False if they are malformed.
+  [[nodiscard]] constexpr auto declared_aliases(Pool<KernelAlias>& aliases) const -> bool {
     const Argument dict = argument(Role::aliases);
-    if (dict.is_none()) return aliases;
-    if (!dict.is(ArgumentKind::dict)) return std::nullopt;
+    if (dict.is_none()) return true;
+    if (!dict.is(ArgumentKind::dict)) return false;
     const auto items = graph_->children(dict);
     for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
-      if (!items[i].is(ArgumentKind::integer) || !items[i + 1].is(ArgumentKind::integer)) return std::nullopt;
+      if (!items[i].is(ArgumentKind::integer) || !items[i + 1].is(ArgumentKind::integer)) return false;
       aliases.push_back({static_cast<std::uint32_t>(items[i].integer()),
                          static_cast<std::uint32_t>(items[i + 1].integer())});
     }
-    return aliases;
+    return true;
+  }
+  /// What `registry`, which may be null, knows of the kernel; null if nothing. O(kernels).
+  [[nodiscard]] constexpr auto entry_in(const KernelRegistry* registry) const -> const KernelEntry* {
+    const auto idx = kernel_idx();
+    return idx && registry != nullptr ? registry->find(*idx) : nullptr;
   }
 
  private:
@@ -201,39 +205,38 @@ class KernelCall {
   KernelKeywords::Positions positions_;
 };
 
-/// The operands that a kernel call writes, by position among all its arguments: as the call declares them, else as the
-/// registry knows them. A call that declares none and is not registered is an error: it is not known to write nothing.
-[[nodiscard]] constexpr auto kernel_aliases(const KernelCall& kernel, const KernelRegistry* registry)
+/// The operands that a kernel call writes, by position among all its arguments: as the call declares them, else as
+/// `entry`, what is registered of the kernel, says. A call that declares none and is not registered, so that `entry` is
+/// null, is an error: it is not known to write nothing. O(arguments x aliases).
+[[nodiscard]] constexpr auto kernel_aliases(const KernelCall& kernel, const KernelEntry* entry)
     -> Expected<Pool<KernelAlias>> {
   const Graph& graph = kernel.graph();
   const NodeId id = kernel.id();
-  auto declared = kernel.declared_aliases();
-  if (!declared)
+  Pool<KernelAlias> aliases;
+  if (!kernel.declared_aliases(aliases))
     return error_at(graph, id, DiagnosticCode::unsupported,
                     "operand_output_aliases is not a dict of integers to integers");
-  if (declared->empty()) {
-    const auto idx = kernel.kernel_idx();
-    const KernelEntry* entry = idx && registry != nullptr ? registry->find(*idx) : nullptr;
+  if (aliases.empty()) {
     // A configured call has been through the kernel compiler: an empty map then means that nothing is written.
-    if (entry == nullptr && !kernel.backend_config().empty()) return *declared;
+    if (entry == nullptr && !kernel.backend_config().empty()) return aliases;
     if (entry == nullptr)
       return error_at(graph, id, DiagnosticCode::unknown_kernel,
-                      text_of("kernel ", idx.value_or(-1), " declares no aliases and is in no kernel registry, so "
-                              "what it writes is not known; register it (--nki-kernels)"));
+                      text_of("kernel ", kernel.kernel_idx().value_or(-1), " declares no aliases and is in no kernel "
+                              "registry, so what it writes is not known; register it (--nki-kernels)"));
     for (const KernelAlias alias : entry->aliases) {
       const auto position = kernel.tensor_position(alias.operand);
       if (!position)
         return error_at(graph, id, DiagnosticCode::unknown_kernel,
                         text_of("kernel ", entry->kernel_idx, " is registered with an alias of tensor argument ",
                                 alias.operand, ", which the call does not have"));
-      declared->push_back({*position, alias.result});
+      aliases.push_back({*position, alias.result});
     }
   }
-  for (const KernelAlias alias : *declared)
+  for (const KernelAlias alias : aliases)
     if (kernel.tensor_at(alias.operand) == no_node)
       return error_at(graph, id, DiagnosticCode::unsupported,
                       text_of("operand_output_aliases names argument ", alias.operand, ", which is no tensor"));
-  return std::move(*declared);
+  return aliases;
 }
 
 /// Writes `aliases`, by position among all arguments, into the call's keyword `operand_output_aliases`, if they are not

@@ -291,7 +291,7 @@ class AliasAnalyser {
 
   constexpr auto record_kernel(const Graph& graph, NodeId id) -> Status {
     const KernelCall kernel(graph, id);
-    auto aliases = kernel_aliases(kernel, kernels_);
+    auto aliases = kernel_aliases(kernel, kernel.entry_in(kernels_));
     if (!aliases) {
       const bool is_unknown = aliases.error().front().code == DiagnosticCode::unknown_kernel;
       if (is_unknown && unknown_kernels_ == UnknownKernels::take_for_pure) return {};

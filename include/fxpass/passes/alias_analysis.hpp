@@ -145,14 +145,13 @@ class AliasAnalysis {
     return views_.push_back(base);
   }
   /// A view of `parent`, of the same storage. Returns its id.
-  constexpr auto add_view(std::uint32_t parent, ViewStep step, DType dtype, const std::optional<Geometry>& geometry)
-      -> std::uint32_t {
+  constexpr auto add_view(std::uint32_t parent, ViewStep step, DType dtype, const Geometry* geometry) -> std::uint32_t {
     View v;
     v.storage = views_[parent].storage;
     v.parent = parent;
     v.step = step;
     v.dtype = dtype;
-    if (geometry) set_geometry(v, *geometry);
+    if (geometry != nullptr) set_geometry(v, *geometry);
     return views_.push_back(v);
   }
   /// A write, behind all others in program order.

@@ -54,7 +54,7 @@ struct AliasingOutputRewritePass {
     if (is_kernel_call(graph.op(id))) {
       state.has_changed = true;
       const KernelCall kernel(graph, id);
-      if (const auto aliases = kernel_aliases(kernel, kernels)) set_kernel_aliases(graph, kernel, *aliases);
+      if (const auto aliases = kernel_aliases(kernel, kernel.entry_in(kernels))) set_kernel_aliases(graph, kernel, *aliases);
     }
     return {};
   }

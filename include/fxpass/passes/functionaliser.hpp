@@ -5,8 +5,11 @@
 #include <fxpass/passes/alias_analysis.hpp>
 #include <fxpass/support/span.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <string_view>
 
 /// @file
@@ -70,8 +73,10 @@ class Functionaliser {
     if (view == no_view) return substituted(id);
     grow();
     const std::uint32_t storage = storage_of(view);
-    if (storages_[storage].bases_version != version_of_bases(storage)) return no_node;
-    if (storages_[storage].version == 0) return substituted(id);
+    const State& state = storages_[storage];
+    if (state.of_unknown_origin && state.bases_version != version_of_bases(storage)) return no_node;
+    if (state.version == 0) return substituted(id);
+    if (holds(view, state.version)) return values_[view].node;
     return value_of(view, position);
   }
 
@@ -145,6 +150,23 @@ class Functionaliser {
   }
 
  private:
+  /// The operators that views are made again and put back with.
+  enum class Target : std::uint8_t {
+    select, slice, diagonal, permute, expand, reshape, select_scatter, slice_scatter, diagonal_scatter,
+  };
+  static constexpr std::string_view targets[] = {
+      "torch.ops.aten.select.int",      "torch.ops.aten.slice.Tensor",           "torch.ops.aten.diagonal.default",
+      "torch.ops.aten.permute.default", "torch.ops.aten.expand.default",         "torch.ops.aten.reshape.default",
+      "torch.ops.aten.select_scatter.default", "torch.ops.aten.slice_scatter.default",
+      "torch.ops.aten.diagonal_scatter.default",
+  };
+  constexpr auto emit(NodeId position, Target target, std::initializer_list<Argument> arguments, DType dtype,
+                      Span<const std::int64_t> sizes, std::uint32_t view, TextId name = {}) -> NodeId {
+    TextId& known = targets_[static_cast<std::size_t>(target)];
+    if (known == TextId{}) known = editor_->text(targets[static_cast<std::size_t>(target)]);
+    return emit(position, known, Span<const Argument>(arguments.begin(), arguments.size()), dtype, sizes, view, name);
+  }
+
   struct Value {
     std::uint32_t version = 0;
     NodeId node = no_node;
@@ -153,6 +175,7 @@ class Functionaliser {
     std::uint32_t version = 0;
     std::uint32_t base_version = 0;   ///< of which the base's node holds the value
     std::uint32_t patched = no_view;  ///< the view through which the base has been written since
+    bool of_unknown_origin = false;
     std::uint32_t bases_version = 0;  ///< of what it may be a view of, when it was made
     TextId modified_name;             ///< what new values of it are called, once there are any
   };
@@ -163,6 +186,7 @@ class Functionaliser {
     values_.resize(analysis_->view_count());
     while (storages_.size() < analysis_->storage_count()) {
       const Storage& added = analysis_->storage(storages_.push_back({}));
+      storages_.back().of_unknown_origin = added.of_unknown_origin;
       values_[added.root] = {0, substituted(added.base)};
     }
   }
@@ -220,20 +244,20 @@ class Functionaliser {
     const ViewStep& step = view.step;
     switch (step.kind) {
       case ViewStep::Kind::select:
-        return emit(position, "torch.ops.aten.select.int", {parent, step.dim, step.start}, view.dtype, sizes, view_id);
+        return emit(position, Target::select, {parent, step.dim, step.start}, view.dtype, sizes, view_id);
       case ViewStep::Kind::slice:
-        return emit(position, "torch.ops.aten.slice.Tensor", {parent, step.dim, step.start, step.end, step.step},
+        return emit(position, Target::slice, {parent, step.dim, step.start, step.end, step.step},
                     view.dtype, sizes, view_id);
       case ViewStep::Kind::diagonal:
-        return emit(position, "torch.ops.aten.diagonal.default", {parent, step.start, step.dim, step.end}, view.dtype,
+        return emit(position, Target::diagonal, {parent, step.start, step.dim, step.end}, view.dtype,
                     sizes, view_id);
       case ViewStep::Kind::permute:
-        return emit(position, "torch.ops.aten.permute.default", {parent, list(analysis_->order(view))}, view.dtype,
+        return emit(position, Target::permute, {parent, list(analysis_->order(view))}, view.dtype,
                     sizes, view_id);
       case ViewStep::Kind::expand:
-        return emit(position, "torch.ops.aten.expand.default", {parent, list(sizes)}, view.dtype, sizes, view_id);
+        return emit(position, Target::expand, {parent, list(sizes)}, view.dtype, sizes, view_id);
       default:
-        return emit(position, "torch.ops.aten.reshape.default", {parent, list(sizes)}, view.dtype, sizes, view_id);
+        return emit(position, Target::reshape, {parent, list(sizes)}, view.dtype, sizes, view_id);
     }
   }
 
@@ -246,13 +270,13 @@ class Functionaliser {
     const TextId name = modified_name(view_id);
     switch (step.kind) {
       case ViewStep::Kind::select:
-        return emit(position, "torch.ops.aten.select_scatter.default", {old_parent, value, step.dim, step.start},
+        return emit(position, Target::select_scatter, {old_parent, value, step.dim, step.start},
                     view.dtype, sizes, view_id, name);
       case ViewStep::Kind::slice:
-        return emit(position, "torch.ops.aten.slice_scatter.default",
+        return emit(position, Target::slice_scatter,
                     {old_parent, value, step.dim, step.start, step.end, step.step}, view.dtype, sizes, view_id, name);
       case ViewStep::Kind::diagonal:
-        return emit(position, "torch.ops.aten.diagonal_scatter.default",
+        return emit(position, Target::diagonal_scatter,
                     {old_parent, value, step.start, step.dim, step.end}, view.dtype, sizes, view_id, name);
       case ViewStep::Kind::permute: {
         const auto order = analysis_->order(view);
@@ -260,7 +284,7 @@ class Functionaliser {
         inverse.resize(static_cast<std::uint32_t>(order.size()), 0);
         for (std::size_t i = 0; i < order.size(); ++i)
           inverse[static_cast<std::uint32_t>(order[i])] = static_cast<std::int64_t>(i);
-        return emit(position, "torch.ops.aten.permute.default", {value, list(inverse.view())}, view.dtype, sizes,
+        return emit(position, Target::permute, {value, list(inverse.view())}, view.dtype, sizes,
                     view_id, name);
       }
       case ViewStep::Kind::expand: {
@@ -273,12 +297,12 @@ class Functionaliser {
           const std::int64_t target = i < added ? 1 : sizes[i - added];
           if (kept[i] == target) continue;
           kept[i] = target;
-          value = emit(position, "torch.ops.aten.slice.Tensor", {value, i, 0, target}, view.dtype, kept.view(), view_id);
+          value = emit(position, Target::slice, {value, i, 0, target}, view.dtype, kept.view(), view_id);
         }
-        return emit(position, "torch.ops.aten.reshape.default", {value, list(sizes)}, view.dtype, sizes, view_id, name);
+        return emit(position, Target::reshape, {value, list(sizes)}, view.dtype, sizes, view_id, name);
       }
       default:
-        return emit(position, "torch.ops.aten.reshape.default", {value, list(sizes)}, view.dtype, sizes, view_id, name);
+        return emit(position, Target::reshape, {value, list(sizes)}, view.dtype, sizes, view_id, name);
     }
   }
   /// Puts the patch into the base, level by level.
@@ -304,6 +328,7 @@ class Functionaliser {
   Pool<Value> values_;
   Pool<State> storages_;
   Pool<NodeId> substitutes_;
+  std::array<TextId, std::size(targets)> targets_{};  ///< as texts of the graph, once they have been used
   bool changes_operands_ = false;
 };
 

@@ -49,15 +49,14 @@ struct NkiKernelWriteBackendConfigPass {
     const NodeId id = sweep.id();
     ++state.kernel_call_count;
     const KernelCall kernel(graph, id, state.keywords);
-    const auto kernel_idx = kernel.kernel_idx();
-    const KernelEntry* entry = kernel_idx && kernels != nullptr ? kernels->find(*kernel_idx) : nullptr;
+    const KernelEntry* entry = kernel.entry_in(kernels);
     if (entry == nullptr) {
       if (!kernel.backend_config().empty()) return {};
       return error_at(graph, id, DiagnosticCode::unknown_kernel,
-                      text_of("kernel ", kernel_idx.value_or(-1), " is in no kernel registry, so it has no "
+                      text_of("kernel ", kernel.kernel_idx().value_or(-1), " is in no kernel registry, so it has no "
                               "backend_config; register it (--nki-kernels)"));
     }
-    const auto aliases = kernel_aliases(kernel, kernels);
+    const auto aliases = kernel_aliases(kernel, entry);
     if (!aliases) return aliases.error();
     state.has_configured = true;
     set_kernel_aliases(graph, kernel, *aliases);

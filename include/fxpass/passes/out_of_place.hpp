@@ -43,7 +43,10 @@ class OutOfPlaceRewriter {
   /// Rewrites the node under the cursor. Needs all nodes before it to have been visited that concern it.
   constexpr auto visit(Sweep& sweep) -> Status {
     Status done = rewrite(sweep);
-    if (values_.changes_operands()) sweep.want_every_node();
+    if (values_.changes_operands() && !wants_every_node_) {
+      wants_every_node_ = true;
+      sweep.want_every_node();
+    }
     return done;
   }
 
@@ -565,6 +568,7 @@ class OutOfPlaceRewriter {
   RewriteCounts counts_;
   bool has_rewritten_ = false;
   std::uint32_t next_write_ = 0;
+  bool wants_every_node_ = false;
   Pool<Twin> twins_;  ///< of the operators met so far; few
   Pool<TwinParameter> parameters_;
   ParameterTable parameter_table_;

@@ -221,15 +221,16 @@ class ViewMaker {
     ViewStep step;
     step.kind = ViewStep::Kind::list;
     step.dim = *d;
-    return analysis_.add_view(view, step, analysis_.view(view).dtype, std::nullopt);
+    return analysis_.add_view(view, step, analysis_.view(view).dtype, nullptr);
   }
   /// A view that can be read as long as its storage is not written, and no more.
   constexpr auto opaque(std::uint32_t view, NodeId node) const -> std::uint32_t {
     ViewStep step;
     step.kind = ViewStep::Kind::opaque;
     const TensorMeta* meta = graph_.tensor(node);
+    const auto g = geometry_of(graph_, node);
     return analysis_.add_view(view, step, meta != nullptr ? meta->dtype : analysis_.view(view).dtype,
-                              geometry_of(graph_, node));
+                              g ? &*g : nullptr);
   }
 
   /// What `view[index]` is, as far as views go. O(rank) for each index item.
@@ -312,7 +313,7 @@ class ViewMaker {
     return analysis_.geometry(analysis_.view(view));
   }
   constexpr auto add(std::uint32_t parent, ViewStep step, const Geometry& g) const -> std::uint32_t {
-    return analysis_.add_view(parent, step, analysis_.view(parent).dtype, g);
+    return analysis_.add_view(parent, step, analysis_.view(parent).dtype, &g);
   }
   [[nodiscard]] constexpr auto slice_by(std::uint32_t view, std::int64_t dim, const Argument& item) const
       -> std::optional<std::uint32_t> {

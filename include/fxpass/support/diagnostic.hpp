@@ -150,7 +150,7 @@ class Diagnostics {
     return *this;
   }
   constexpr ~Diagnostics() {
-    if (list_ != nullptr) delete list_;
+    if (list_ != nullptr) destroy(list_);
   }
 
   /// Appends one finding, or all those of another list in their order. Amortised O(1) each.
@@ -184,6 +184,8 @@ class Diagnostics {
   }
 
  private:
+  [[gnu::noinline]] static constexpr void destroy(std::vector<Diagnostic>* list) { delete list; }
+
   // Null if there are none: they are what a `Status` is made of, one of which is returned for each node by each pass.
   std::vector<Diagnostic>* list_ = nullptr;
 };

@@ -119,17 +119,10 @@ class Pool {
     const auto count = static_cast<std::uint32_t>(values.size());
     const Range added{size_, count};
     if (count == 0) return added;
-    if (count > capacity_ - size_) {
-      // The old block is kept until the values are copied: they may lie in it.
-      Pool old = static_cast<Pool&&>(*this);
-      capacity_ = detail::enough(old.size_ + count, old.capacity_, sizeof(T));
-      data_ = allocate(capacity_);
-      size_ = old.size_;
-      copy(old.data_, data_, size_);
+    if (count > capacity_ - size_)
+      grow_for(values.data(), count);
+    else
       copy(values.data(), data_ + size_, count);
-    } else {
-      copy(values.data(), data_ + size_, count);
-    }
     size_ += count;
     return added;
   }
@@ -172,7 +165,17 @@ class Pool {
       std::memcpy(static_cast<void*>(to), static_cast<const void*>(from), sizeof(T) * count);
     }
   }
-  constexpr void grow(std::uint32_t count) {
+  // Growing is rare, and kept out of line so that appending is not: nearly everything appends.
+  [[gnu::noinline]] constexpr void grow_for(const T* values, std::uint32_t count) {
+    // The old block is kept until the values are copied: they may lie in it.
+    Pool old = static_cast<Pool&&>(*this);
+    capacity_ = detail::enough(old.size_ + count, old.capacity_, sizeof(T));
+    data_ = allocate(capacity_);
+    size_ = old.size_;
+    copy(old.data_, data_, size_);
+    copy(values, data_ + size_, count);
+  }
+  [[gnu::noinline]] constexpr void grow(std::uint32_t count) {
     const std::uint32_t capacity = detail::enough(count, capacity_, sizeof(T));
     T* const data = allocate(capacity);
     copy(data_, data, size_);
@@ -181,11 +184,11 @@ class Pool {
     capacity_ = capacity;
   }
   constexpr void release() {
-    if (__builtin_is_constant_evaluated()) {
-      if (data_ != nullptr) std::allocator<T>().deallocate(data_, capacity_);
-    } else {
+    if (data_ == nullptr) return;
+    if (__builtin_is_constant_evaluated())
+      std::allocator<T>().deallocate(data_, capacity_);
+    else
       ::operator delete(static_cast<void*>(data_));
-    }
   }
   constexpr void forget() {
     data_ = nullptr;

@@ -109,7 +109,7 @@ class SmallPool {
 
  private:
   [[nodiscard]] constexpr auto is_in_place() const -> bool { return more_.data() == nullptr; }
-  constexpr void push_back_out_of_place(T value) {
+  [[gnu::noinline]] constexpr void push_back_out_of_place(T value) {
     if (is_in_place()) {
       more_.reserve(2 * N);
       for (const T& few : few_) more_.push_back(few);

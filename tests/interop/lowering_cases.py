@@ -795,3 +795,271 @@ group(
     adaptive1d=lambda x, l, c: F.adaptive_avg_pool1d(l, 3),
     adaptive_half=lambda x, l, c: F.adaptive_avg_pool2d(x.bfloat16(), (1, 1)),
 )
+
+
+# Functions that HLO does not have -------------------------------------------------------------------------
+
+INVERSE = {"asin": torch.asin, "acos": torch.acos, "atanh": torch.atanh}
+HYPERBOLIC = {"atan": torch.atan, "sinh": torch.sinh, "cosh": torch.cosh, "asinh": torch.asinh, "acosh": torch.acosh}
+OTHERS = {
+    "deg2rad": torch.deg2rad,
+    "rad2deg": torch.rad2deg,
+    "softsign": F.softsign,
+    "tanhshrink": F.tanhshrink,
+    "signbit": torch.signbit,
+    "frac": torch.frac,
+    "isposinf": torch.isposinf,
+    "isneginf": torch.isneginf,
+    "nan_to_num": torch.nan_to_num,
+    "nan_to_numbers": lambda x: torch.nan_to_num(x, nan=3.0, posinf=4.0, neginf=-5.0),
+    "threshold": lambda x: F.threshold(x, 0.5, -7.0),
+    "softshrink": lambda x: F.softshrink(x, 0.75),
+    "hardshrink": lambda x: F.hardshrink(x, 0.75),
+}
+for dtype, name in ((f32, "f32"), (bf16, "bf16")):
+    near_one = torch.tensor([NAN, 0.0, -0.0, 1.0, -1.0, 0.5, -0.999, 0.999, 1e-4, -1e-4, 1.5, -2.0]).to(dtype)
+    wide = torch.tensor([NAN, INF, -INF, 0.0, -0.0, 1e-4, -1e-4, 0.3, -2.5, 1.0, 7.0, 30.0, 1e9, -1e9, 1.0001]).to(dtype)
+    group(f"inverse_{name}", lambda x=near_one: {"x": x}, **INVERSE)
+    group(f"hyperbolic_{name}", lambda x=wide: {"x": x}, **HYPERBOLIC)
+    group(f"functions_{name}", lambda dtype=dtype: {"x": special(dtype)}, **OTHERS)
+group("functions_int", lambda: {"x": whole(9)}, signbit=torch.signbit, asinh=torch.asinh, atan=torch.atan, rad2deg=torch.rad2deg)
+group(
+    "functions_of_two",
+    lambda: {
+        "x": special().repeat_interleave(14),
+        "y": special().repeat(14),
+    },
+    fmax=torch.fmax,
+    fmin=torch.fmin,
+    copysign=torch.copysign,
+    hypot=torch.hypot,
+    logaddexp=torch.logaddexp,
+    logaddexp2=torch.logaddexp2,
+    xlogy=torch.xlogy,
+    heaviside=torch.heaviside,
+)
+group(
+    "functions_of_two_int",
+    lambda: {"x": whole(12), "y": nonzero(12, seed=1)},
+    fmax=torch.fmax,
+    fmin=torch.fmin,
+    copysign=torch.copysign,
+    xlogy=lambda x, y: torch.xlogy(x, y.abs()),
+    heaviside=torch.heaviside,
+)
+
+# Order ----------------------------------------------------------------------------------------------------
+
+UNEQUAL = torch.tensor([[3.0, NAN, -INF, 0.5, INF, -2.0], [1.0, 5.0, -0.25, 4.0, 9.0, -7.0]])
+group(
+    "sort",
+    lambda: {"x": UNEQUAL.clone()},
+    values=lambda x: torch.sort(x)[0],
+    places=lambda x: torch.sort(x)[1],
+    descending=lambda x: torch.sort(x, descending=True)[1],
+    dim=lambda x: torch.sort(x, dim=0)[0],
+    argsort=torch.argsort,
+    argsort_descending=lambda x: x.argsort(dim=0, descending=True),
+    msort=torch.msort,
+    topk=lambda x: torch.topk(x, 3)[0],
+    topk_places=lambda x: torch.topk(x, 3)[1],
+    topk_smallest=lambda x: torch.topk(x, 2, largest=False)[1],
+    topk_dim=lambda x: torch.topk(x, 1, dim=0)[0],
+    kthvalue=lambda x: torch.kthvalue(x[1:], 2)[0],
+    kthvalue_place=lambda x: torch.kthvalue(x[1:], 4, keepdim=True)[1],
+    median=torch.median,
+    median_of_numbers=lambda x: torch.median(x[1]),
+    median_dim=lambda x: torch.median(x, dim=1)[0],
+    median_place=lambda x: torch.median(x, dim=1)[1],
+)
+group(
+    "sort_equal",
+    lambda: {"x": whole(4, 20, low=-2, high=3), "zero": torch.tensor([0.0, -0.0, 0.0, -0.0]), "one": torch.tensor(4)},
+    stable=lambda x, zero, one: torch.sort(x, stable=True)[1],
+    stable_descending=lambda x, zero, one: torch.sort(x, stable=True, descending=True)[1],
+    stable_zeros=lambda x, zero, one: torch.sort(zero, stable=True)[1],
+    argsort_stable=lambda x, zero, one: torch.argsort(x, dim=0, stable=True),
+    bools=lambda x, zero, one: torch.sort(x > 0, stable=True)[1],
+    bytes=lambda x, zero, one: torch.sort(x.to(u8), stable=True)[0],
+    scalar=lambda x, zero, one: torch.sort(one)[1],
+    topk_scalar=lambda x, zero, one: torch.topk(one, 1)[0],
+)
+
+# Sums and norms -------------------------------------------------------------------------------------------
+
+group(
+    "norms",
+    lambda: {"x": normal(3, 4, seed=5), "s": torch.tensor([[1.0, -INF, 2.0], [-INF, -INF, -INF], [3.0, INF, 0.0]])},
+    logsumexp=lambda x, s: torch.logsumexp(x, 1),
+    logsumexp_all=lambda x, s: torch.logsumexp(x, (0, 1), keepdim=True),
+    logsumexp_infinite=lambda x, s: torch.logsumexp(s, 1),
+    norm=lambda x, s: torch.linalg.vector_norm(x),
+    norm_1=lambda x, s: torch.linalg.vector_norm(x, 1, dim=1),
+    norm_3=lambda x, s: torch.linalg.vector_norm(x, 3, dim=(0, 1), keepdim=True),
+    norm_0=lambda x, s: torch.linalg.vector_norm(x, 0, dim=0),
+    norm_inf=lambda x, s: torch.linalg.vector_norm(x, INF, dim=0),
+    norm_minus_inf=lambda x, s: torch.linalg.vector_norm(x, -INF, dim=-1),
+    torch_norm=lambda x, s: torch.norm(x, dim=1),
+    torch_norm_half=lambda x, s: torch.norm(x, p=0.5),
+    normalize=lambda x, s: F.normalize(x, dim=1),
+    std_mean=lambda x, s: torch.std_mean(x, dim=1)[0],
+    aminmax=lambda x, s: torch.aminmax(x, dim=1)[0],
+    aminmax_all=lambda x, s: torch.aminmax(x)[1],
+    nansum=lambda x, s: torch.nansum(s + s.flip(0), 1),
+    count=lambda x, s: torch.count_nonzero(x > 0),
+    count_dim=lambda x, s: torch.count_nonzero(x > 0, dim=1),
+    count_dims=lambda x, s: torch.count_nonzero(x > 0, dim=(0, 1)),
+)
+group(
+    "running",
+    lambda: {"x": normal(3, 7), "n": whole(2, 9), "s": torch.tensor([1.0, 3.0, 3.0, NAN, 2.0, 9.0])},
+    cumprod=lambda x, n, s: torch.cumprod(x, 1),
+    cumprod_first=lambda x, n, s: x.cumprod(0),
+    cumprod_int=lambda x, n, s: torch.cumprod(n, 1),
+    cumprod_float=lambda x, n, s: torch.cumprod(n, 1, dtype=f32),
+    cummax=lambda x, n, s: torch.cummax(x, 1)[0],
+    cummax_places=lambda x, n, s: torch.cummax(n, 1)[1],
+    cummin_places=lambda x, n, s: torch.cummin(n, 0)[1],
+    cummax_nan=lambda x, n, s: torch.cummax(s, 0)[0],
+    cummax_nan_places=lambda x, n, s: torch.cummax(s, 0)[1],
+)
+
+# Products of labelled dimensions --------------------------------------------------------------------------
+
+
+def einsum(equation):
+    return lambda *tensors: torch.einsum(equation, *tensors)
+
+
+group(
+    "einsum_one",
+    lambda: {"x": normal(3, 4), "q": normal(4, 4)},
+    transpose=lambda x, q: torch.einsum("ij->ji", x),
+    total=lambda x, q: torch.einsum("ij->", x),
+    rows=lambda x, q: torch.einsum("ij->i", x),
+    trace=lambda x, q: torch.einsum("ii->", q),
+    diagonal=lambda x, q: torch.einsum("ii->i", q),
+    implicit=lambda x, q: torch.einsum("ba", x),
+    implicit_trace=lambda x, q: torch.einsum("ii", q),
+)
+group(
+    "einsum_two",
+    lambda: {"x": normal(2, 3, 4), "y": normal(2, 4, 5, seed=1)},
+    batched=einsum("bij,bjk->bik"),
+    implicit=einsum("bij,bjk"),
+    spaces=einsum("b i j, b j k -> k b i"),
+    summed=einsum("bij,bjk->k"),
+    ellipsis=einsum("...ij,...jk->...ik"),
+    ellipsis_summed=einsum("...ij,...jk->ik"),
+    outer=einsum("abc,dce->abcde"),
+    unshared=lambda x, y: torch.einsum("bij,bkl->ik", x, y),
+)
+group(
+    "einsum_three",
+    lambda: {"x": normal(2, 3), "y": normal(3, 4, seed=1), "z": normal(1, 4, seed=2)},
+    chain=einsum("ij,jk,ik->i"),
+    attention=lambda x, y, z: torch.einsum("ij,jk,lk->il", x, y, z),
+    outer=lambda x, y, z: torch.outer(x[0], y[0]),
+    ger=lambda x, y, z: torch.ger(x[0], y[0]),
+    inner=lambda x, y, z: torch.inner(y.t(), x),
+    inner_vectors=lambda x, y, z: torch.inner(x[0], x[1]),
+)
+
+# Images ---------------------------------------------------------------------------------------------------
+
+
+def resized(mode, **options):
+    return lambda x: F.interpolate(x, mode=mode, **options)
+
+
+group(
+    "resize",
+    lambda: {"x": normal(2, 3, 5, 4)},
+    nearest=resized("nearest", scale_factor=2),
+    nearest_size=resized("nearest", size=(3, 7)),
+    nearest_factor=resized("nearest", scale_factor=(1.7, 0.6), recompute_scale_factor=False),
+    exact=resized("nearest-exact", size=(8, 3)),
+    bilinear=resized("bilinear", scale_factor=2),
+    bilinear_size=resized("bilinear", size=(3, 9)),
+    bilinear_corners=resized("bilinear", size=(9, 3), align_corners=True),
+    bilinear_one=resized("bilinear", size=(1, 1), align_corners=True),
+    shuffle=lambda x: F.pixel_shuffle(x.repeat(1, 4, 1, 1), 2),
+    unshuffle=lambda x: F.pixel_unshuffle(x[:, :, :4], 2),
+)
+group(
+    "resize_lines",
+    lambda: {"x": normal(2, 3, 5)},
+    nearest=resized("nearest", scale_factor=3),
+    linear=resized("linear", size=8),
+    linear_corners=resized("linear", size=3, align_corners=True),
+    reflect=lambda x: F.pad(x, (2, 3), mode="reflect"),
+    replicate=lambda x: F.pad(x, (1, 4), mode="replicate"),
+    circular=lambda x: F.pad(x, (2, 5), mode="circular"),
+)
+group(
+    "resize_volumes",
+    lambda: {"x": normal(1, 2, 3, 4, 2)},
+    nearest=resized("nearest", scale_factor=2),
+    trilinear=resized("trilinear", size=(4, 3, 5)),
+    reflect=lambda x: F.pad(x, (1, 1, 2, 0, 1, 2), mode="reflect"),
+    replicate=lambda x: F.pad(x, (1, 0, 2, 3, 1, 1), mode="replicate"),
+)
+group(
+    "pad_images",
+    lambda: {"x": normal(2, 3, 5, 4)},
+    reflect=lambda x: F.pad(x, (1, 2, 3, 0), mode="reflect"),
+    replicate=lambda x: F.pad(x, (0, 2, 1, 3), mode="replicate"),
+    circular=lambda x: F.pad(x, (1, 0, 2, 4), mode="circular"),
+    constant=lambda x: F.pad(x, (1, -1), value=3.0),
+)
+group(
+    "windows",
+    lambda: {"x": normal(3, 7), "line": normal(9, seed=2)},
+    unfold=lambda x, line: x.unfold(1, 3, 2),
+    unfold_first=lambda x, line: x.unfold(0, 2, 1),
+    unfold_whole=lambda x, line: line.unfold(0, 9, 1),
+    strided=lambda x, line: torch.as_strided(x, (2, 3), (5, 2), 1),
+    overlapping=lambda x, line: line.as_strided((4, 3), (2, 1)),
+)
+
+# Losses ---------------------------------------------------------------------------------------------------
+
+for reduction in ("none", "mean", "sum"):
+    group(
+        f"losses_{reduction}",
+        lambda: {"x": normal(3, 4), "y": normal(3, 4, seed=1), "p": normal(3, 4, seed=2).sigmoid(), "w": normal(4, seed=3).abs()},
+        mse=lambda x, y, p, w, r=reduction: F.mse_loss(x, y, reduction=r),
+        l1=lambda x, y, p, w, r=reduction: F.l1_loss(x, y, reduction=r),
+        smooth_l1=lambda x, y, p, w, r=reduction: F.smooth_l1_loss(x, y, reduction=r, beta=0.7),
+        huber=lambda x, y, p, w, r=reduction: F.huber_loss(x, y, reduction=r, delta=0.7),
+        bce=lambda x, y, p, w, r=reduction: F.binary_cross_entropy(p, y.sigmoid(), weight=w, reduction=r),
+        logits=lambda x, y, p, w, r=reduction: F.binary_cross_entropy_with_logits(x, p, w, pos_weight=w + 1, reduction=r),
+        kl=lambda x, y, p, w, r=reduction: F.kl_div(x, p.round(), reduction=r),
+        kl_log=lambda x, y, p, w, r=reduction: F.kl_div(x, y, reduction=r, log_target=True),
+    )
+    group(
+        f"class_losses_{reduction}",
+        lambda: {
+            "x": normal(4, 5),
+            "t": torch.tensor([1, -100, 4, 0]),
+            "w": normal(5, seed=3).abs(),
+            "image": normal(2, 3, 2, 2, seed=4),
+            "classes": whole(2, 2, 2, low=0, high=3),
+        },
+        nll=lambda x, t, w, image, classes, r=reduction: F.nll_loss(x, t, reduction=r),
+        nll_weight=lambda x, t, w, image, classes, r=reduction: F.nll_loss(x, t, w, reduction=r),
+        nll_ignore=lambda x, t, w, image, classes, r=reduction: F.nll_loss(x, t.clamp(min=0), w, ignore_index=4, reduction=r),
+        nll_image=lambda x, t, w, image, classes, r=reduction: F.nll_loss(image, classes, reduction=r),
+        entropy=lambda x, t, w, image, classes, r=reduction: F.cross_entropy(x, t, reduction=r),
+        entropy_weight=lambda x, t, w, image, classes, r=reduction: F.cross_entropy(x, t, w, reduction=r),
+        entropy_smooth=lambda x, t, w, image, classes, r=reduction: F.cross_entropy(x, t, w, reduction=r, label_smoothing=0.2),
+        entropy_image=lambda x, t, w, image, classes, r=reduction: F.cross_entropy(image, classes, reduction=r),
+    )
+group(
+    "entropy_of_probabilities",
+    lambda: {"x": normal(4, 5), "p": normal(4, 5, seed=2).softmax(1), "w": normal(5, seed=3).abs()},
+    none=lambda x, p, w: F.cross_entropy(x, p, reduction="none"),
+    weight=lambda x, p, w: F.cross_entropy(x, p, w, label_smoothing=0.1, reduction="sum"),
+    mean=lambda x, p, w: F.cross_entropy(x, p),
+    single=lambda x, p, w: F.cross_entropy(x[0], p[0]),
+)

@@ -108,6 +108,17 @@ class LoweringContext {
     return fail(call, DiagnosticCode::unsupported,
                 text_of("'", name, "' is given by node ", graph_.name(argument.node()), ", which is no tensor"));
   }
+  /// The argument of a function that has no schema, by its place or its name in Python; none if it is not given or None.
+  [[nodiscard]] constexpr auto python_argument(const Call& call, std::size_t position, std::string_view keyword) const
+      -> std::optional<Argument> {
+    std::size_t at = 0;
+    for (const Argument& a : graph_.arguments(call.id())) {
+      const bool is_it = a.is_keyword() ? graph_.text(a.keyword()) == keyword : at == position;
+      if (is_it) return a.is_none() ? std::nullopt : std::optional(a);
+      ++at;
+    }
+    return std::nullopt;
+  }
   /// The members of the list of tensors given for `name`.
   constexpr auto tensors(const Call& call, std::string_view name) -> Pool<hlo::Value> {
     Pool<hlo::Value> list;

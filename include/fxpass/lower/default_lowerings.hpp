@@ -10,10 +10,14 @@
 #include <fxpass/lower/indexing.hpp>
 #include <fxpass/lower/kernels.hpp>
 #include <fxpass/lower/linear_algebra.hpp>
+#include <fxpass/lower/losses.hpp>
 #include <fxpass/lower/normalization.hpp>
 #include <fxpass/lower/pooling.hpp>
 #include <fxpass/lower/reductions.hpp>
+#include <fxpass/lower/resampling.hpp>
 #include <fxpass/lower/shape_ops.hpp>
+#include <fxpass/lower/sorting.hpp>
+#include <fxpass/lower/special_functions.hpp>
 
 /// @file
 /// All lowerings of the library in one list.
@@ -24,7 +28,8 @@ namespace fxpass {
 struct DefaultLowerings
     : joined_lowerings<ElementwiseLowerings, ShapeLowerings, IndexingLowerings, CreationLowerings, ReductionLowerings,
                        LinearAlgebraLowerings, ActivationLowerings, AttentionLowerings, NormalizationLowerings,
-                       ConvolutionLowerings, PoolingLowerings, CollectiveLowerings, KernelLowerings> {};
+                       ConvolutionLowerings, PoolingLowerings, CollectiveLowerings, KernelLowerings, SpecialFunctionLowerings,
+                       SortingLowerings, ResamplingLowerings, LossLowerings> {};
 /// The list as a value: `default_lowerings + lowerings<Mine>{}`.
 inline constexpr DefaultLowerings default_lowerings;
 

@@ -4,7 +4,10 @@
 #include <fxpass/lower/lowering.hpp>
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
+#include <vector>
 
 /// @file
 /// Products of matrices. Halves are multiplied as they are, summed in float32, and rounded once, as in eager.
@@ -18,13 +21,14 @@ constexpr auto dot(auto& c, hlo::Value a, hlo::Value b, const hlo::DotDims& dims
   return c.builder().dot_general(a, b, dims, ops::accumulate_type(c.builder().dtype(a)));
 }
 
-/// The last dimension of `a` with the next-to-last of `b`, or with its only one; the dimensions before are batches, which
-/// broadcast.
+/// The last dimension of `a` with the next-to-last of `b`, or with its only one; the dimensions before are
+/// batches, which broadcast.
 constexpr auto matmul(auto& c, const Call& call, hlo::Value a, hlo::Value b) -> hlo::Value {
   auto& m = c.builder();
   if (!a.valid() || !b.valid()) return {};
   const std::size_t rank_a = m.rank(a), rank_b = m.rank(b);
-  if (rank_a == 0 || rank_b == 0) return c.fail(call, DiagnosticCode::eager_would_raise, "needs vectors or matrices");
+  if (rank_a == 0 || rank_b == 0)
+    return c.fail(call, DiagnosticCode::eager_would_raise, "needs vectors or matrices");
   const auto last_of_a = static_cast<std::int64_t>(rank_a - 1);
   // A vector or a single matrix on the right: no batches to pair.
   if (rank_b <= 2) return dot(c, a, b, {{last_of_a}, {0}, {}, {}});
@@ -57,6 +61,14 @@ constexpr auto add_product(auto& c, const Call& call, hlo::Value addend, hlo::Va
   return b.add(c.broadcast_to(call, addend, b.dims(product)), product);
 }
 
+/// Two tensors in the type that they promote to.
+constexpr auto two_of_one_type(auto& c, const Call& call, std::string_view first, std::string_view second)
+    -> std::array<hlo::Value, 2> {
+  const std::array<Operand, 2> given{c.operand(call, first), c.operand(call, second)};
+  const DType type = c.common_dtype(call, given);
+  return {c.builder().convert(given[0].value, type), c.builder().convert(given[1].value, type)};
+}
+
 }  // namespace detail
 
 struct LowerMatmul {
@@ -78,7 +90,8 @@ template <TextConstant Name, TextConstant Left, TextConstant Right>
 struct LowerAddProduct {
   static constexpr std::string_view op = Name.view();
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const hlo::Value product = detail::matmul(c, call, c.tensor(call, Left.view()), c.tensor(call, Right.view()));
+    const hlo::Value product =
+        detail::matmul(c, call, c.tensor(call, Left.view()), c.tensor(call, Right.view()));
     return c.to_result(call, detail::add_product(c, call, c.tensor(call, "self"), product));
   }
 };
@@ -101,11 +114,243 @@ struct LowerLinear {
   }
 };
 
+/// Each element of a vector times each of another.
+template <TextConstant Name>
+struct LowerOuter {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [x, y] = detail::two_of_one_type(c, call, "self", "vec2");
+    if (!x.valid() || !y.valid()) return {};
+    const hlo::Dims dims{b.dims(x)[0], b.dims(y)[0]};
+    return c.to_result(call, b.multiply(b.broadcast_in_dim(x, dims, {0}), b.broadcast_in_dim(y, dims, {1})));
+  }
+};
+
+/// The last dimensions multiplied and summed.
+struct LowerInner {
+  static constexpr std::string_view op = "aten.inner";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [x, y] = detail::two_of_one_type(c, call, "self", "other");
+    if (!x.valid() || !y.valid()) return {};
+    if (b.rank(x) == 0 || b.rank(y) == 0)
+      return c.to_result(call, b.multiply(c.broadcast_to(call, x, c.result_shape(call).dims),
+                                          c.broadcast_to(call, y, c.result_shape(call).dims)));
+    return c.to_result(call, detail::dot(c, x, y, {{static_cast<std::int64_t>(b.rank(x)) - 1},
+                                                   {static_cast<std::int64_t>(b.rank(y)) - 1}, {}, {}}));
+  }
+};
+
+/// Products summed over the labels that the result lacks. Operands are taken in one after another, each by
+/// one dot.
+struct LowerEinsum {
+  static constexpr std::string_view op = "aten.einsum";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto equation = call.string("equation");
+    const Pool<hlo::Value> operands = operands_of(c, call);
+    if (!equation || operands.empty()) return c.unsupported(call, "whose equation is not known");
+    for (const hlo::Value operand : operands)
+      if (!operand.valid()) return {};
+    std::vector<Labelled> terms;
+    Labels result;
+    if (!read(c, *equation, operands, terms, result)) return c.unsupported(call, "with this equation");
+
+    Labelled product = terms[0];
+    for (std::size_t t = 1; t < terms.size(); ++t) {
+      Labels needed = result;  // by the result and the operands to come
+      for (std::size_t later = t + 1; later < terms.size(); ++later)
+        needed.append(terms[later].labels.view());
+      product = multiply(c, product, terms[t], needed);
+      if (!product.value.valid()) return {};
+    }
+    product = sum_out(c, product, result);
+    hlo::Dims order;
+    for (const char label : result) {
+      for (std::uint32_t d = 0; d < product.labels.size(); ++d)
+        if (product.labels[d] == label) order.push_back(static_cast<std::int64_t>(d));
+    }
+    return c.to_result(call, b.reshape(b.transpose(product.value, order), c.result_shape(call).dims));
+  }
+
+ private:
+  /// A list, or, as Python's function takes them, one by one behind the equation.
+  static constexpr auto operands_of(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const auto arguments = c.graph().arguments(call.id());
+    if (arguments.size() < 2 || !arguments[1].is_node()) return c.tensors(call, "tensors");
+    Pool<hlo::Value> operands;
+    for (const Argument& a : arguments.subspan(1)) operands.push_back(c.tensor(call, a, "operands"));
+    return operands;
+  }
+  /// One character for each dimension; those that `...` stands for are numbers from 1 on, counted from the
+  /// right.
+  using Labels = Pool<char>;
+  struct Labelled {
+    hlo::Value value;
+    Labels labels;
+  };
+  [[nodiscard]] static constexpr auto has(const Labels& labels, char label) -> bool {
+    for (const char l : labels)
+      if (l == label) return true;
+    return false;
+  }
+  [[nodiscard]] static constexpr auto is_letter(char c) -> bool {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  }
+  /// The labels of one term, for a tensor of rank `rank`; false if they do not fit.
+  static constexpr auto read_labels(std::string_view term, std::size_t rank, Labels& labels) -> bool {
+    std::size_t letters = 0;
+    for (const char ch : term) letters += is_letter(ch) ? 1 : 0;
+    if (letters > rank) return false;
+    bool has_ellipsis = false;
+    for (std::size_t i = 0; i < term.size(); ++i) {
+      if (term[i] == ' ') continue;
+      if (term.substr(i).starts_with("...")) {
+        for (std::size_t d = rank - letters; d > 0; --d) labels.push_back(static_cast<char>(d));
+        has_ellipsis = true;
+        i += 2;
+      } else if (is_letter(term[i])) {
+        labels.push_back(term[i]);
+      } else {
+        return false;
+      }
+    }
+    return has_ellipsis || letters == rank;
+  }
+  static constexpr auto read(auto& c, std::string_view equation, const Pool<hlo::Value>& operands,
+                             std::vector<Labelled>& terms, Labels& result) -> bool {
+    const std::size_t arrow = equation.find("->");
+    std::string_view left = equation.substr(0, arrow);
+    for (const hlo::Value operand : operands) {
+      const std::size_t comma = left.find(',');
+      Labels labels;
+      if (!read_labels(left.substr(0, comma), c.builder().rank(operand), labels)) return false;
+      terms.push_back(merge_diagonals(c, {operand, labels}));
+      left = comma == std::string_view::npos ? std::string_view() : left.substr(comma + 1);
+    }
+    if (!left.empty()) return false;
+    if (arrow == std::string_view::npos) {
+      for (const char label : implicit_result(equation, terms)) result.push_back(label);
+      return true;
+    }
+    std::size_t ellipsis = 0;  // dimensions that it stands for
+    for (const Labelled& term : terms)
+      for (const char label : term.labels)
+        if (!is_letter(label) && static_cast<std::size_t>(label) > ellipsis)
+          ellipsis = static_cast<std::size_t>(label);
+    const std::string_view right = equation.substr(arrow + 2);
+    std::size_t letters = 0;
+    for (const char ch : right) letters += is_letter(ch) ? 1 : 0;
+    const bool shows_ellipsis = right.find("...") != std::string_view::npos;
+    return read_labels(right, letters + (shows_ellipsis ? ellipsis : 0), result);
+  }
+  /// Without an arrow: what `...` stands for, then the labels that stand once in the equation, in
+  /// alphabetical order.
+  static constexpr auto implicit_result(std::string_view equation, const std::vector<Labelled>& terms)
+      -> Labels {
+    Labels result;
+    char most = 0;
+    for (const Labelled& term : terms)
+      for (const char label : term.labels)
+        if (!is_letter(label) && label > most) most = label;
+    for (char d = most; d > 0; --d) result.push_back(d);
+    for (char label = 'A'; label <= 'z'; ++label) {
+      std::size_t count = 0;
+      for (const char ch : equation) count += ch == label ? 1 : 0;
+      if (is_letter(label) && count == 1) result.push_back(label);
+    }
+    return result;
+  }
+  /// A label that stands twice in a term names the diagonal of the two dimensions.
+  static constexpr auto merge_diagonals(auto& c, Labelled term) -> Labelled {
+    auto& b = c.builder();
+    for (std::uint32_t i = 0; i < term.labels.size(); ++i)
+      for (std::uint32_t k = i + 1; k < term.labels.size(); ++k) {
+        if (term.labels[i] != term.labels[k] || !term.value.valid()) continue;
+        const hlo::Shape index{DType::i64, b.dims(term.value)};
+        const hlo::Value is_diagonal = b.compare(b.iota(index, i), b.iota(index, k), hlo::Direction::eq);
+        const hlo::Value kept = b.select(is_diagonal, term.value, c.full_like(term.value, 0));
+        term.value = reduce_sum(c, kept, {static_cast<std::int64_t>(k)});
+        Labels labels;
+        for (std::uint32_t d = 0; d < term.labels.size(); ++d)
+          if (d != k) labels.push_back(term.labels[d]);
+        term.labels = labels;
+        --k;
+      }
+    return term;
+  }
+  static constexpr auto reduce_sum(auto& c, hlo::Value x, const hlo::Dims& dims) -> hlo::Value {
+    auto& b = c.builder();
+    if (dims.empty()) return x;
+    const DType type = b.dtype(x), wide = ops::accumulate_type(type);
+    const hlo::Value sum =
+        b.reduce(b.convert(x, wide), c.scalar(wide, 0), dims, b.scalar_computation(hlo::Opcode::add, wide));
+    return b.convert(sum, type);
+  }
+  /// Sums over the labels that are not in `needed`.
+  static constexpr auto sum_out(auto& c, const Labelled& term, const Labels& needed) -> Labelled {
+    hlo::Dims dims;
+    Labels kept;
+    for (std::uint32_t d = 0; d < term.labels.size(); ++d) {
+      if (has(needed, term.labels[d]))
+        kept.push_back(term.labels[d]);
+      else
+        dims.push_back(static_cast<std::int64_t>(d));
+    }
+    return {reduce_sum(c, term.value, dims), kept};
+  }
+  /// Two terms multiplied, and summed over what they share and nobody needs. Sizes of 1 meet any size.
+  static constexpr auto multiply(auto& c, const Labelled& a, const Labelled& d, const Labels& needed)
+      -> Labelled {
+    auto& b = c.builder();
+    Labels needed_of_a = needed, needed_of_d = needed;
+    needed_of_a.append(d.labels.view());
+    needed_of_d.append(a.labels.view());
+    const Labelled left = stretched(c, sum_out(c, a, needed_of_a), d);
+    const Labelled right = stretched(c, sum_out(c, d, needed_of_d), left);
+    hlo::DotDims dims;
+    Labels batch, own;
+    for (std::uint32_t i = 0; i < left.labels.size(); ++i)
+      for (std::uint32_t k = 0; k < right.labels.size(); ++k) {
+        if (left.labels[i] != right.labels[k]) continue;
+        const bool is_batch = has(needed, left.labels[i]);
+        (is_batch ? dims.lhs_batch : dims.lhs_contracting).push_back(i);
+        (is_batch ? dims.rhs_batch : dims.rhs_contracting).push_back(k);
+        if (is_batch) batch.push_back(left.labels[i]);
+      }
+    for (const Labelled* term : {&left, &right})
+      for (const char label : term->labels)
+        if (!has(term == &left ? right.labels : left.labels, label)) own.push_back(label);
+    const DType type = b.dtype(left.value);
+    batch.append(own.view());
+    return {b.convert(detail::dot(c, left.value, b.convert(right.value, type), dims), type), batch};
+  }
+  /// `term` with its sizes of 1 stretched to those that `like` has for the same labels.
+  static constexpr auto stretched(auto& c, const Labelled& term, const Labelled& like) -> Labelled {
+    auto& b = c.builder();
+    const hlo::Dims from = b.dims(term.value);
+    hlo::Dims to = from, kept, places;
+    for (std::uint32_t d = 0; d < term.labels.size(); ++d) {
+      for (std::uint32_t k = 0; k < like.labels.size(); ++k)
+        if (like.labels[k] == term.labels[d] && from[d] == 1) to[d] = b.dims(like.value)[k];
+      if (to[d] == from[d]) {
+        kept.push_back(from[d]);
+        places.push_back(static_cast<std::int64_t>(d));
+      }
+    }
+    if (to == from) return term;
+    return {b.broadcast_in_dim(b.reshape(term.value, kept), to, places), term.labels};
+  }
+};
+
 /// The lowerings of this file.
 using LinearAlgebraLowerings =
     lowerings<LowerMatmul, LowerProduct<"aten.mm", "mat2">, LowerProduct<"aten.bmm", "mat2">,
               LowerProduct<"aten.mv", "vec">, LowerProduct<"aten.dot", "tensor">,
-              LowerAddProduct<"aten.addmm", "mat1", "mat2">, LowerAddProduct<"aten.baddbmm", "batch1", "batch2">,
-              LowerAddProduct<"aten.addmv", "mat", "vec">, LowerLinear>;
+              LowerAddProduct<"aten.addmm", "mat1", "mat2">,
+              LowerAddProduct<"aten.baddbmm", "batch1", "batch2">,
+              LowerAddProduct<"aten.addmv", "mat", "vec">, LowerLinear, LowerOuter<"aten.outer">,
+              LowerOuter<"aten.ger">, LowerInner, LowerEinsum>;
 
 }  // namespace fxpass

@@ -120,6 +120,16 @@ constexpr auto names_of() {
     return L::op;
 }
 
+/// The same as a constant, worked out once for a lowering.
+template <class L>
+inline constexpr auto names_in = names_of<L>();
+
+/// The names of one lowering of a list.
+struct LoweringNames {
+  Span<const std::string_view> names;
+  bool overrides = false;
+};
+
 template <class L>
 constexpr void run_lowering(LoweringContext& c, const Call& call) {
   using Result = decltype(L::lower(c, call));
@@ -273,20 +283,24 @@ struct lowerings {
   /// The list itself: what a type derived from it is taken for.
   using list = lowerings;
 
+  /// The names of each. Lists are long, and Clang nests a fold over one deeper than it allows: so this is an array.
+  static constexpr std::array<detail::LoweringNames, sizeof...(L)> names{
+      detail::LoweringNames{detail::names_in<typename detail::Unwrapped<L>::type>, detail::Unwrapped<L>::overrides}...};
+
   /// How many names of operators the lowerings have together.
-  static constexpr std::size_t name_count =
-      (std::size_t{0} + ... + detail::names_of<typename detail::Unwrapped<L>::type>().size());
+  static constexpr std::size_t name_count = [] {
+    std::size_t count = 0;
+    for (const detail::LoweringNames& n : names) count += n.names.size();
+    return count;
+  }();
 
   /// All operators, sorted by name, in the list's order where names are equal.
   static constexpr std::array<detail::ListedOperator, name_count> operators = [] {
     std::array<detail::ListedOperator, name_count> all{};
     std::size_t n = 0;
-    std::uint16_t place = 0;
-    const auto add = [&](const auto& names, bool overrides) {
-      for (const std::string_view name : names) all[n++] = {name, detail::NamePrefix(name), place, overrides};
-      ++place;
-    };
-    (add(detail::names_of<typename detail::Unwrapped<L>::type>(), detail::Unwrapped<L>::overrides), ...);
+    for (std::size_t place = 0; place < names.size(); ++place)
+      for (const std::string_view name : names[place].names)
+        all[n++] = {name, detail::NamePrefix(name), static_cast<std::uint16_t>(place), names[place].overrides};
     return detail::sorted(all);
   }();
 

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <fxpass/lower/lowering.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 
 /// @file
@@ -64,7 +67,8 @@ constexpr auto mean_keeping(auto& c, hlo::Value x, const hlo::Dims& dims) -> hlo
   return c.builder().divide(sum, c.full_like(sum, count_along(c, x, dims)));
 }
 
-/// The parameter that names the dimensions, which overloads spell differently, as dimensions of `x`; all if none.
+/// The parameter that names the dimensions, which overloads spell differently, as dimensions of `x`; all if
+/// none.
 constexpr auto reduced_dims(auto& c, const Call& call, hlo::Value x) -> hlo::Dims {
   return c.dims(call, "dim", c.builder().rank(x));
 }
@@ -123,7 +127,8 @@ struct LowerAnyAll {
 
 namespace detail {
 
-/// The first place along `dim` of the extreme that `reduce` finds, as s64, the dimension kept. NaN counts as extreme.
+/// The first place along `dim` of the extreme that `reduce` finds, as s64, the dimension kept. NaN counts as
+/// extreme.
 constexpr auto place_of_extreme(auto& c, hlo::Value x, std::size_t dim, hlo::Value extreme) -> hlo::Value {
   auto& b = c.builder();
   const hlo::Dims dims{static_cast<std::int64_t>(dim)};
@@ -158,7 +163,8 @@ struct LowerMaxMin {
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
     auto& b = c.builder();
     const hlo::Value x = c.tensor(call, "self");
-    if (!call.schema().find("dim")) return c.members(call, {detail::reduce(c, x, hlo::iota_dims(b.rank(x)), Code)});
+    if (!call.schema().find("dim"))
+      return c.members(call, {detail::reduce(c, x, hlo::iota_dims(b.rank(x)), Code)});
     const auto found = detail::extreme_along(c, x, c.dim(call, "dim", b.rank(x)), Code);
     return c.members(call, {found.extreme, found.place});
   }
@@ -176,30 +182,43 @@ struct LowerArgMaxMin {
   }
 };
 
-/// Running sums by doubling: after step k each element holds the sum of the 2^k before it.
+namespace detail {
+/// `x` accumulated along `dim` by doubling: after step k each element holds what it and the 2^k - 1 before it
+/// make.
+template <class Combine>
+constexpr auto accumulate(auto& c, hlo::Value x, std::size_t dim, hlo::Value neutral, Combine combine)
+    -> hlo::Value {
+  auto& b = c.builder();
+  const std::size_t rank = b.rank(x);
+  for (std::int64_t shift = 1; x.valid() && shift < b.dims(x)[dim]; shift *= 2) {
+    hlo::Dims low(rank, 0), high(rank, 0);
+    low[dim] = shift;
+    high[dim] = -shift;
+    x = combine(x, b.pad(x, neutral, low, high, hlo::Dims(rank, 0)));
+  }
+  return x;
+}
+}  // namespace detail
+
+/// Running sums.
 struct LowerCumsum {
   static constexpr std::string_view op = "aten.cumsum";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
     const DType type = ops::accumulate_type(c.result_shape(call).dtype);
-    hlo::Value sum = b.convert(c.tensor(call, "self"), type);
-    const std::size_t rank = b.rank(sum);
-    if (rank == 0) return c.to_result(call, sum);
-    const std::size_t dim = c.dim(call, "dim", rank);
-    for (std::int64_t shift = 1; shift < b.dims(sum)[dim]; shift *= 2) {
-      hlo::Dims low(rank, 0), high(rank, 0);
-      low[dim] = shift;
-      high[dim] = -shift;
-      sum = b.add(sum, b.pad(sum, c.scalar(type, 0), low, high, hlo::Dims(rank, 0)));
-    }
-    return c.to_result(call, sum);
+    const hlo::Value x = b.convert(c.tensor(call, "self"), type);
+    const std::size_t rank = b.rank(x);
+    if (rank == 0) return c.to_result(call, x);
+    return c.to_result(call, detail::accumulate(c, x, c.dim(call, "dim", rank), c.scalar(type, 0),
+                                                [&](auto a, auto d) { return b.add(a, d); }));
   }
 };
 
 namespace detail {
 
 /// Sum of squared differences from the mean over count - correction, along `dims`, which are kept.
-constexpr auto variance_keeping(auto& c, hlo::Value x, const hlo::Dims& dims, double correction) -> hlo::Value {
+constexpr auto variance_keeping(auto& c, hlo::Value x, const hlo::Dims& dims, double correction)
+    -> hlo::Value {
   auto& b = c.builder();
   if (!x.valid()) return x;
   const hlo::Value difference = b.subtract(x, spread_over(c, mean_keeping(c, x, dims), x, dims));
@@ -238,13 +257,222 @@ struct LowerVarMean {
   }
 };
 
+struct LowerStdMean {
+  static constexpr std::string_view op = "aten.std_mean";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const hlo::Value x = c.accurate(c.tensor(call, "self"));
+    const hlo::Dims dims = detail::reduced_dims(c, call, x);
+    const hlo::Value variance = detail::variance_keeping(c, x, dims, detail::correction_of(c, call));
+    return c.members(call, {c.builder().sqrt(variance), detail::mean_keeping(c, x, dims)});
+  }
+};
+
+struct LowerMinAndMax {
+  static constexpr std::string_view op = "aten.aminmax";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const hlo::Value x = c.tensor(call, "self");
+    const std::size_t rank = c.builder().rank(x);
+    hlo::Dims dims = hlo::iota_dims(rank);
+    if (call.has("dim") && rank != 0) dims = {static_cast<std::int64_t>(c.dim(call, "dim", rank))};
+    return c.members(call, {detail::reduce(c, x, dims, hlo::Opcode::minimum),
+                            detail::reduce(c, x, dims, hlo::Opcode::maximum)});
+  }
+};
+
+struct LowerCountNonzero {
+  static constexpr std::string_view op = "aten.count_nonzero";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = b.convert(c.truth(c.tensor(call, "self")), DType::i64);
+    hlo::Dims dims = hlo::iota_dims(b.rank(x));
+    if (call.has("dim")) {
+      dims = call.integer("dim") && b.rank(x) != 0
+                 ? hlo::Dims{static_cast<std::int64_t>(c.dim(call, "dim", b.rank(x)))}
+                 : detail::reduced_dims(c, call, x);
+    }
+    return b.reshape(detail::reduce(c, x, dims, hlo::Opcode::add), c.result_shape(call).dims);
+  }
+};
+
+/// The sum of what is not NaN.
+struct LowerNanSum {
+  static constexpr std::string_view op = "aten.nansum";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Shape result = c.result_shape(call);
+    hlo::Value x = b.convert(c.tensor(call, "self"), ops::accumulate_type(result.dtype));
+    if (!x.valid()) return x;
+    if (is_floating(b.dtype(x))) x = b.select(b.compare(x, x, hlo::Direction::ne), c.full_like(x, 0.0), x);
+    const hlo::Value sum = detail::reduce(c, x, detail::reduced_dims(c, call, x), hlo::Opcode::add);
+    return b.reshape(b.convert(sum, result.dtype), result.dims);
+  }
+};
+
+/// log(sum(e^x)), with the largest element taken out before. An infinite largest one is the answer.
+struct LowerLogSumExp {
+  static constexpr std::array<std::string_view, 2> op{"aten.logsumexp", "aten.special_logsumexp"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.accurate(c.tensor(call, "self"));
+    const hlo::Dims dims = detail::reduced_dims(c, call, x);
+    const hlo::Value largest = detail::reduce_keeping(c, x, dims, hlo::Opcode::maximum);
+    if (!largest.valid()) return {};
+    const hlo::Value shift = b.select(b.is_finite(largest), largest, c.full_like(largest, 0.0));
+    const hlo::Value exponentials = b.exponential(b.subtract(x, detail::spread_over(c, shift, x, dims)));
+    const hlo::Value result =
+        b.add(b.log(detail::reduce_keeping(c, exponentials, dims, hlo::Opcode::add)), shift);
+    return c.to_result(call, b.reshape(result, c.result_shape(call).dims));
+  }
+};
+
+namespace detail {
+/// The p-norm along `dims`, which are kept: the number of elements that are not 0 for p = 0, the largest one
+/// for infinity. Needs absolute values.
+constexpr auto norm_keeping(auto& c, hlo::Value x, const hlo::Dims& dims, double p) -> hlo::Value {
+  auto& b = c.builder();
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const auto sum = [&](hlo::Value v) { return reduce_keeping(c, v, dims, hlo::Opcode::add); };
+  if (p == infinity || p == -infinity)
+    return reduce_keeping(c, x, dims, p > 0 ? hlo::Opcode::maximum : hlo::Opcode::minimum);
+  if (p == 0) return sum(b.convert(b.compare(x, c.full_like(x, 0.0), hlo::Direction::ne), b.dtype(x)));
+  if (p == 1) return sum(x);
+  if (p == 2) return b.sqrt(sum(b.multiply(x, x)));
+  const hlo::Value total = sum(b.power(x, c.full_like(x, p)));
+  return b.power(total, c.full_like(total, 1.0 / p));
+}
+
+/// What Python's functions of norms are told, which have no schema.
+struct PythonNorm {
+  hlo::Value x;
+  hlo::Dims dims;
+  double p = 2;
+};
+constexpr auto python_norm(auto& c, const Call& call, std::size_t p_at, std::size_t dim_at) -> PythonNorm {
+  auto& b = c.builder();
+  PythonNorm norm;
+  const auto input = c.python_argument(call, 0, "input");
+  if (input) norm.x = c.accurate(c.tensor(call, *input, "input"));
+  if (!norm.x.valid()) return norm;
+  norm.dims = hlo::iota_dims(b.rank(norm.x));
+  if (const auto p = c.python_argument(call, p_at, "p")) {
+    const auto number = c.number_of(*p);
+    const bool is_frobenius = p->is(ArgumentKind::string) && c.graph().text(p->text()) == "fro";
+    if (number) norm.p = number->real;
+    if (!number && !is_frobenius) norm.x = c.unsupported(call, "of this order");
+  }
+  if (const auto dim = c.python_argument(call, dim_at, "dim")) {
+    norm.dims = {};
+    const Argument* const one = &*dim;
+    for (const Argument& d : dim->is_sequence() ? c.graph().children(*dim) : Span<const Argument>(one, 1)) {
+      if (!d.is(ArgumentKind::integer)) norm.x = c.unsupported(call, "along dimensions that are not known");
+      if (norm.x.valid())
+        norm.dims.push_back(static_cast<std::int64_t>(c.wrapped_dim(call, d.integer(), b.rank(norm.x))));
+    }
+  }
+  return norm;
+}
+}  // namespace detail
+
+template <TextConstant Name, TextConstant Order>
+struct LowerNorm {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const double p = call.has(Order.view()) ? c.number(call, Order.view()).real : 2.0;
+    const hlo::Value given = c.tensor(call, "self");
+    if (!given.valid()) return given;
+    if (is_complex(b.dtype(given))) return c.unsupported(call, "of complex numbers");
+    const hlo::Value x = b.abs(c.accurate(given));
+    const hlo::Dims dims =
+        call.schema().find("dim") ? detail::reduced_dims(c, call, x) : hlo::iota_dims(b.rank(x));
+    return c.to_result(call, b.reshape(detail::norm_keeping(c, x, dims, p), c.result_shape(call).dims));
+  }
+};
+
+/// `torch.norm(x, p, dim)`
+struct LowerPythonNorm {
+  static constexpr std::string_view op = "torch.functional.norm";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto norm = detail::python_norm(c, call, 1, 2);
+    if (!norm.x.valid()) return {};
+    const hlo::Value result = detail::norm_keeping(c, b.abs(norm.x), norm.dims, norm.p);
+    return c.to_result(call, b.reshape(result, c.result_shape(call).dims));
+  }
+};
+
+/// `torch.nn.functional.normalize(x, p, dim, eps)`: divided by the norm, or by `eps` where that is larger.
+struct LowerNormalize {
+  static constexpr std::string_view op = "torch.nn.functional.normalize";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    auto norm = detail::python_norm(c, call, 1, 2);
+    if (!norm.x.valid()) return {};
+    if (!c.python_argument(call, 2, "dim"))
+      norm.dims = {static_cast<std::int64_t>(c.wrapped_dim(call, 1, b.rank(norm.x)))};
+    double eps = 1e-12;
+    if (const auto given = c.python_argument(call, 3, "eps"))
+      if (const auto number = c.number_of(*given)) eps = number->real;
+    const hlo::Value size = detail::norm_keeping(c, b.abs(norm.x), norm.dims, norm.p);
+    const hlo::Value divisor = b.maximum(size, c.full_like(size, eps));
+    return c.to_result(call, b.divide(norm.x, detail::spread_over(c, divisor, norm.x, norm.dims)));
+  }
+};
+
+/// Running products.
+struct LowerCumprod {
+  static constexpr std::string_view op = "aten.cumprod";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const DType type = ops::accumulate_type(c.result_shape(call).dtype);
+    const hlo::Value x = b.convert(c.tensor(call, "self"), type);
+    const std::size_t rank = b.rank(x);
+    if (rank == 0) return c.to_result(call, x);
+    return c.to_result(call, detail::accumulate(c, x, c.dim(call, "dim", rank), c.scalar(type, 1),
+                                                [&](auto a, auto d) { return b.multiply(a, d); }));
+  }
+};
+
+/// Running extremes and where each was last met; NaN stays once it came.
+template <TextConstant Name, hlo::Direction Side>
+struct LowerRunningExtreme {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    hlo::Value x = c.tensor(call, "self");
+    const std::size_t rank = b.rank(x);
+    if (!x.valid() || rank == 0) return c.members(call, {x, b.constant(DType::i64, 0)});
+    const std::size_t dim = c.dim(call, "dim", rank);
+    hlo::Value place = b.iota({DType::i64, b.dims(x)}, static_cast<std::int64_t>(dim));
+    const hlo::Dims none(rank, 0);
+    for (std::int64_t shift = 1; shift < b.dims(x)[dim]; shift *= 2) {
+      hlo::Dims low = none, high = none;
+      low[dim] = shift;
+      high[dim] = -shift;
+      const hlo::Value before = b.pad(x, c.scalar(b.dtype(x), 0), low, high, none);
+      const hlo::Value place_before = b.pad(place, c.scalar(DType::i64, -1), low, high, none);
+      hlo::Value stays = b.compare(x, before, Side);
+      if (is_floating(b.dtype(x))) stays = b.or_(stays, b.compare(x, x, hlo::Direction::ne));
+      stays = b.or_(stays, b.compare(place_before, c.full_like(place_before, 0), hlo::Direction::lt));
+      x = b.select(stays, x, before);
+      place = b.select(stays, place, place_before);
+    }
+    return c.members(call, {x, place});
+  }
+};
+
 /// The lowerings of this file.
 using ReductionLowerings =
     lowerings<LowerSum, LowerMean, LowerProd, LowerExtremes<"aten.amax", hlo::Opcode::maximum>,
               LowerExtremes<"aten.amin", hlo::Opcode::minimum>, LowerAnyAll<"aten.any", hlo::Opcode::or_>,
               LowerAnyAll<"aten.all", hlo::Opcode::and_>, LowerMaxMin<"aten.max", hlo::Opcode::maximum>,
-              LowerMaxMin<"aten.min", hlo::Opcode::minimum>, LowerArgMaxMin<"aten.argmax", hlo::Opcode::maximum>,
-              LowerArgMaxMin<"aten.argmin", hlo::Opcode::minimum>, LowerCumsum, LowerVariance<"aten.var", false>,
-              LowerVariance<"aten.std", true>, LowerVarMean>;
+              LowerMaxMin<"aten.min", hlo::Opcode::minimum>,
+              LowerArgMaxMin<"aten.argmax", hlo::Opcode::maximum>,
+              LowerArgMaxMin<"aten.argmin", hlo::Opcode::minimum>, LowerCumsum, LowerCumprod,
+              LowerRunningExtreme<"aten.cummax", hlo::Direction::ge>,
+              LowerRunningExtreme<"aten.cummin", hlo::Direction::le>, LowerVariance<"aten.var", false>,
+              LowerVariance<"aten.std", true>, LowerVarMean, LowerStdMean, LowerMinAndMax, LowerCountNonzero,
+              LowerNanSum, LowerLogSumExp, LowerNorm<"aten.linalg_vector_norm", "ord">,
+              LowerNorm<"aten.norm", "p">, LowerPythonNorm, LowerNormalize>;
 
 }  // namespace fxpass

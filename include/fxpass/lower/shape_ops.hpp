@@ -395,13 +395,24 @@ struct LowerRepeatInterleave {
   }
 };
 
+/// Each tensor in the shape that they have together.
+struct LowerBroadcastTensors {
+  static constexpr std::string_view op = "aten.broadcast_tensors";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    Pool<hlo::Value> list = c.tensors(call, "tensors");
+    hlo::Dims common;
+    for (const hlo::Value v : list)
+      if (v.valid()) common = c.common_dims(call, common, c.builder().dims(v));
+    for (std::uint32_t i = 0; i < list.size(); ++i) list[i] = c.broadcast_to(call, list[i], common);
+    return list;
+  }
+};
+
 /// Constant padding; the list counts from the last dimension, before and behind. Negative padding cuts.
 struct LowerConstantPad {
-  static constexpr std::array<std::string_view, 2> op{"aten.constant_pad_nd", "aten.pad"};
+  static constexpr std::string_view op = "aten.constant_pad_nd";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
-    if (call.schema().base() == "aten.pad" && call.string("mode") != "constant")
-      return c.unsupported(call, "a mode of padding other than constant");
     const hlo::Value x = c.tensor(call, "self");
     const hlo::Dims pad = c.integers(call, "pad");
     const std::size_t rank = b.rank(x);
@@ -412,8 +423,7 @@ struct LowerConstantPad {
       low[rank - 1 - i] = pad[2 * i];
       high[rank - 1 - i] = pad[2 * i + 1];
     }
-    const bool has_value = call.schema().base() != "aten.pad" || call.has("value");
-    const Number value = has_value ? c.number(call, "value") : Number(0);
+    const Number value = call.has("value") ? c.number(call, "value") : Number(0);
     return b.pad(x, c.scalar(b.dtype(x), value), low, high, hlo::Dims(rank, 0));
   }
 };
@@ -439,7 +449,7 @@ using ShapeLowerings =
     lowerings<LowerIdentity, LowerNothing, LowerReshape, LowerViewDtype, LowerExpand, LowerPermute, LowerTranspose,
               LowerSwapAxes, LowerSwapDims, LowerMatrixTranspose, LowerMoveDim, LowerSlice, LowerNarrow, LowerSelect,
               LowerSplit, LowerUnbind, LowerSelectScatter, LowerSliceScatter, LowerCat, LowerStack, LowerFlip, LowerRoll,
-              LowerRepeat, LowerRepeatInterleave, LowerConstantPad,
+              LowerRepeat, LowerRepeatInterleave, LowerBroadcastTensors, LowerConstantPad,
               LowerTriangle<"aten.tril", hlo::Direction::le>, LowerTriangle<"aten.triu", hlo::Direction::ge>>;
 
 }  // namespace fxpass

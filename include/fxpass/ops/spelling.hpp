@@ -96,6 +96,34 @@ inline constexpr PythonSpelling python_functions[] = {
      "Tensor self, Scalar min_val=-1, Scalar max_val=1, bool inplace=False"},
     {"torch.nn.functional.leaky_relu", "aten.leaky_relu",
      "Tensor self, Scalar negative_slope=0.01, bool inplace=False"},
+    {"torch.nn.functional.threshold", "aten.threshold",
+     "Tensor self, Scalar threshold, Scalar value, bool inplace=False"},
+    // Python's losses name the reduction, ATen numbers it.
+    {"torch.nn.functional.mse_loss", "aten.mse_loss",
+     "Tensor self, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', "
+     "Tensor? weight=None"},
+    {"torch.nn.functional.l1_loss", "aten.l1_loss",
+     "Tensor self, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', "
+     "Tensor? weight=None"},
+    {"torch.nn.functional.smooth_l1_loss", "aten.smooth_l1_loss",
+     "Tensor self, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', float beta=1.0"},
+    {"torch.nn.functional.huber_loss", "aten.huber_loss",
+     "Tensor self, Tensor target, str reduction='mean', float delta=1.0, Tensor? weight=None"},
+    {"torch.nn.functional.binary_cross_entropy", "aten.binary_cross_entropy",
+     "Tensor self, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, "
+     "str reduction='mean'"},
+    {"torch.nn.functional.binary_cross_entropy_with_logits", "aten.binary_cross_entropy_with_logits",
+     "Tensor self, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, "
+     "str reduction='mean', Tensor? pos_weight=None"},
+    {"torch.nn.functional.kl_div", "aten.kl_div",
+     "Tensor self, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', "
+     "bool log_target=False"},
+    {"torch.nn.functional.nll_loss", "aten.nll_loss_nd",
+     "Tensor self, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, "
+     "bool? reduce=None, str reduction='mean'"},
+    {"torch.nn.functional.cross_entropy", "aten.cross_entropy_loss",
+     "Tensor self, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, "
+     "bool? reduce=None, str reduction='mean', float label_smoothing=0.0"},
 };
 
 /// Methods of tensors.

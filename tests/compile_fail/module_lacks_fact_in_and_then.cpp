@@ -6,7 +6,8 @@
 
 using namespace fxpass;
 
-auto run(const Expected<Module<>>& program) {
+// An lvalue that is not constant, as a reader's result mostly is.
+auto run(Expected<Module<>> program) {
 #ifdef FXPASS_CONTROL
   return program.and_then(get_default_pass_manager()).has_value();
 #else

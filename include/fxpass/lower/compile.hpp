@@ -30,9 +30,11 @@ struct CompileOptions {
 /// and lowerings make).
 ///
 ///     const Expected<LoweredModule> lowered = compile(program, {.kernels = &kernels}, neuron::trn2);
-template <LoweringTarget Target, LoweringList List>
-[[nodiscard]] constexpr auto compile(Module<> module, const CompileOptions& options, const Target& target, List list)
-    -> Expected<LoweredModule> {
+template <class Target, class List>
+[[nodiscard]] constexpr auto compile(Module<> module, const CompileOptions& options, const Target& target,
+                                     List list) -> Expected<LoweredModule> {
+  using Verdict = detail::verdict_on_lower<Target, List>;
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
   const auto to_hlo = lower(target, list);
   if (!options.enable_fx_passes)
     return check_facts<OnTargetDevice, MutationsSurfaced, OutOfPlace, KernelsConfigured, ReplicaGroupsResolved>(
@@ -42,9 +44,11 @@ template <LoweringTarget Target, LoweringList List>
       {.target_device = options.target_device, .kernels = options.kernels, .groups = options.groups});
   return pipeline(std::move(module)).and_then(to_hlo);
 }
-template <LoweringTarget Target = XlaTarget>
-[[nodiscard]] constexpr auto compile(Module<> module, const CompileOptions& options = {}, const Target& target = {})
-    -> Expected<LoweredModule> {
+template <class Target = XlaTarget>
+[[nodiscard]] constexpr auto compile(Module<> module, const CompileOptions& options = {},
+                                     const Target& target = {}) -> Expected<LoweredModule> {
+  using Verdict = decltype(detail::judge_target<Target>());
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
   return compile(std::move(module), options, target, default_lowerings);
 }
 

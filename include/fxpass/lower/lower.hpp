@@ -277,6 +277,12 @@ template <class T>
     return not_a_target<T, reason_to_refuse_must_take_an_element_type_and_return_a_text>();
 }
 
+/// The verdict on lowering for `Target` by the lowerings of `List`.
+template <class Target, class List>
+using verdict_on_lower =
+    typename std::conditional_t<decltype(judge_target<Target>())::ok, VerdictOnLowerings<List>,
+                                std::type_identity<decltype(judge_target<Target>())>>::type;
+
 /// The verdict on lowering a module with facts `Have` by `Who`.
 template <class Have, class Who>
 using lowering_meets = require_facts<LoweringNeeds, Have, Who, verdict::run_the_passes_of_get_default_pass_manager>;
@@ -324,9 +330,7 @@ class LowerTo {
 ///     const auto lowered = program.and_then(get_default_pass_manager()).and_then(lower(neuron::trn2));
 template <class Target, class List>
 [[nodiscard]] constexpr auto lower(const Target& target, List list) {
-  using OfTarget = decltype(detail::judge_target<Target>());
-  using Verdict = typename std::conditional_t<OfTarget::ok, detail::VerdictOnLowerings<List>,
-                                              std::type_identity<OfTarget>>::type;
+  using Verdict = detail::verdict_on_lower<Target, List>;
   static_assert(sizeof(check_verdict<Verdict>) != 0);
   if constexpr (Verdict::ok)
     return LowerTo<Target>(target, list.table());

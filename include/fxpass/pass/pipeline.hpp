@@ -356,6 +356,17 @@ class Pipeline {
     }
   }
 
+  /// For an observer, or a constant, where the context belongs: an error that says what to do.
+  template <AnyModule M, class C, class... O>
+    requires(!std::same_as<C, Context&>)
+  constexpr auto run_passes(const M&, C&&, O&&...) const -> Rejected {
+    using namespace verdict;
+    using Verdict = wrong_argument<Pipeline, is_given<std::remove_reference_t<C>>, where_a_context_belongs,
+                                   to_mend<write_run_passes_of_module_and_context_and_observers>>;
+    static_assert(sizeof(check_verdict<Verdict>) != 0);
+    return Rejected();
+  }
+
   /// The passes as a Hana sequence.
   [[nodiscard]] constexpr auto passes() const -> boost::hana::tuple<P...> {
     return [this]<std::size_t... I>(std::index_sequence<I...>) {

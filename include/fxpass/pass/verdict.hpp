@@ -172,6 +172,7 @@ struct write_must_take_a_text_and_a_graph_and_return_a_status;
 template <class T>
 struct is_given;
 struct which_may_hold_errors_in_place_of_a_value;
+struct where_a_context_belongs;
 struct which_is_not_lowered;
 struct which_says_nothing_of_facts;
 template <class... F>
@@ -208,6 +209,7 @@ struct write_static_constexpr_string_view_name;
 struct run_the_passes_of_get_default_pass_manager;
 template <class Who>
 struct write_given_and_then_of;
+struct write_run_passes_of_module_and_context_and_observers;
 struct emit_what_it_holds;
 struct wrap_it_in_a_module;
 struct run_passes_that_establish_them_or_check_facts;

@@ -124,10 +124,6 @@ class [[nodiscard]] Expected {
     if (has_value_) return std::forward<F>(next)(value_);
     return Result(error_);
   }
-  template <class F>
-  constexpr auto and_then(F&& next) & {
-    return std::as_const(*this).and_then(std::forward<F>(next));
-  }
   /// `Expected` of `change(value)`, or this error.
   template <class F>
   constexpr auto transform(F&& change) && {

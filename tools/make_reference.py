@@ -76,7 +76,9 @@ def filtered(lines):
     for line, next_line in zip(lines, lines[1:] + [""]):
         text = line.strip()
         run = scopes[-1]
-        if not is_open and text.startswith("///"):
+        if text.startswith("// NOLINT"):
+            pass  # said to clang-tidy of the next line
+        elif not is_open and text.startswith("///"):
             if not run.has_own:
                 run.comment = []
             run.comment.append(text[4:])
@@ -108,6 +110,7 @@ def filtered(lines):
 SELF_TEST = (
     ("/// Two overloads.", None),
     ("auto f(int) -> int;", None),
+    ("// NOLINTNEXTLINE(google-explicit-constructor)", None),
     ("template <class T>", "Two overloads."),
     ("auto f(T x) -> int {", None),
     ("  return x;", None),

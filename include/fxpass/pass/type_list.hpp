@@ -91,6 +91,12 @@ struct Join<Out, types<T>...> {
   static constexpr auto table = places<types<T>...>();
   using type = Out<T...>;
 };
+/// Nor for one more element behind a list, as a chain of `|` has it.
+template <template <class...> class Out, class A, class B, class... More, class Last>
+struct Join<Out, types<A, B, More...>, types<Last>> {
+  static constexpr auto table = places<types<A, B, More...>, types<Last>>();
+  using type = Out<A, B, More..., Last>;
+};
 template <template <class...> class Out, class... Lists>
 using join = typename Join<Out, Lists...>::type;
 

@@ -9,6 +9,7 @@ library the number is the same on every machine, and it moves with time and memo
     tools/compile_cost.py --record            write the baseline of this compiler and these libraries
     tools/compile_cost.py --attribute NAME    what a workflow instantiates, and what grew since the baseline
     tools/compile_cost.py --report            seconds and MiB of g++ and clang++, as a table
+    tools/compile_cost.py --constant          whether a module compiled at compile time leaves no code in the object
     tools/compile_cost.py --self-test         whether the gate itself closes
 
 Exit status of --check: 0 in order, 1 red, 77 when there is no baseline for the compiler or the libraries here.
@@ -33,6 +34,7 @@ EVENTS = {"InstantiateClass", "InstantiateFunction"}
 BLOCK = 0.03      # growth of a workflow that is an error
 RERECORD = -0.03  # shrinkage that the baseline has to follow, or what was won is lost again unnoticed
 SKIPPED = 77
+LONGEST_SYMBOL = 300
 # Templates instantiated less often are left out of the baseline, which would be ten times as long with them.
 LISTED = 10
 
@@ -172,6 +174,23 @@ def instantiations(compiler: str, include: pathlib.Path, source: pathlib.Path, f
         events = json.load(file)["traceEvents"]
     trace.unlink()
     return collections.Counter(template_of(e["args"]["detail"]) for e in events if e["name"] in EVENTS)
+
+
+def leftovers(symbols: str) -> list[str]:
+    """What an object with nothing but constants would not have, in what nm printed."""
+    rows = [line.split() for line in symbols.splitlines()]
+    return ([f"code: {row[-1]}" for row in rows if row[-2] in "TtWwiu"] +
+            [f"a symbol of {len(row[-1])} characters: {row[-1]}" for row in rows if len(row[-1]) > LONGEST_SYMBOL])
+
+
+def constant(args, folder: pathlib.Path) -> int:
+    source = ROOT / "examples" / "compile_time_hlo" / "constant.cpp"
+    made = folder / "constant.o"
+    flags = [flag for flag in FLAGS if flag != "-O0"]
+    subprocess.run([args.compiler, *flags, "-O2", f"-I{args.include}", "-c", str(source), "-o", str(made)], check=True)
+    found = leftovers(subprocess.run(["nm", str(made)], text=True, stdout=subprocess.PIPE, check=True).stdout)
+    print("\n".join(found) or f"{source.relative_to(ROOT)}: no code, no long symbol")
+    return 1 if found else 0
 
 
 def growth(new: collections.Counter, old: dict[str, int], rows: int) -> list[str]:
@@ -324,6 +343,9 @@ def self_test() -> int:
                    {"grown": 20, "less": 30}, 5)
     expect("attribution", [line.split()[:2] for line in grown], [["+12", "new"], ["+5", "grown"]])
     expect("a series", series("{i} ", 2, "{types}"), HEAD + "0 1 Pass0, Pass1")
+    expect("a constant", leftovers("0 D step_hlo\n0 r _ZL4text\n"), [])
+    expect("a function", leftovers("0 D step_hlo\n0 W _Z3runv\n"), ["code: _Z3runv"])
+    expect("a long symbol", len(leftovers("0 D " + "s" * (LONGEST_SYMBOL + 1))), 1)
     print("\n".join(mistakes) or "the gate closes")
     return 1 if mistakes else 0
 
@@ -335,6 +357,7 @@ def main() -> int:
     what.add_argument("--record", action="store_true", help="write the baseline")
     what.add_argument("--attribute", metavar="NAME", help="what a workflow instantiates")
     what.add_argument("--report", action="store_true", help="seconds and MiB")
+    what.add_argument("--constant", action="store_true", help="whether a constant leaves no code behind")
     what.add_argument("--self-test", action="store_true", help="whether the gate itself closes")
     parser.add_argument("--compiler", default="clang++-19", help="clang++ (default %(default)s)")
     parser.add_argument("--gcc", default="g++", help="g++ of the report (default %(default)s)")
@@ -346,7 +369,8 @@ def main() -> int:
     if args.self_test:
         return self_test()
     with tempfile.TemporaryDirectory() as folder:
-        action = (check if args.check else record if args.record else report if args.report else attribute)
+        action = (check if args.check else record if args.record else report if args.report else
+                  constant if args.constant else attribute)
         return action(args, pathlib.Path(folder))
 
 

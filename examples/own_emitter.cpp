@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Two emitters of one's own: one of HLO, which says how often each operation stands in a module, and one of graphs,
-// which draws them with Graphviz. Both are used like the library's: by `emit`, as a constant, and for files.
+// Two emitters of one's own: one of HLO, which says how often each operation stands in a module, and one of
+// graphs, which draws them with Graphviz. Both are used like the library's: by `emit`, as a constant, and for
+// files.
 #include <fxpass/fxpass.hpp>
 
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lowerings of one's own: one for a custom operator, added to the library's, and one that replaces the library's for an
-// operator that the target has a better form of.
+// Lowerings of one's own: one for a custom operator, added to the library's, and one that replaces the
+// library's for an operator that the target has a better form of.
 #include <fxpass/fxpass.hpp>
 
 #include <cstdio>
@@ -30,7 +30,8 @@ struct LowerReluToCall {
   }
 };
 
-constexpr auto mine = (default_lowerings + lowerings<LowerScaledAdd>{}).override_with(lowerings<LowerReluToCall>{});
+constexpr auto mine =
+    (default_lowerings + lowerings<LowerScaledAdd>{}).override_with(lowerings<LowerReluToCall>{});
 
 constexpr auto model() -> Graph {
   GraphBuilder b;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An observer of one's own: it prints the lines of the graph that each pass changes. Any struct with `before`, `after`
-// or `failed` is one; passes run one by one while somebody looks, and do the same.
+// An observer of one's own: it prints the calls that each pass puts in and takes out. Any struct with
+// `before`, `after` or `failed` is one; passes run one by one while somebody looks, and do the same.
 #include <fxpass/fxpass.hpp>
 
 #include <cstdio>
@@ -13,16 +13,23 @@ using namespace fxpass;
 
 class PrintChanges {
  public:
-  void before(std::string_view, const Graph& graph) { text_ = text_of(graph); }
+  void before(std::string_view, const Graph& graph) { calls_ = calls_of(graph); }
   void after(const PassReport& report, const Graph& graph) const {
-    const Text now = text_of(graph);
-    const Text title = text_of(report.name, now == text_ ? ": no change\n" : ":\n");
-    print(title);
-    print_lines_outside('-', text_, now);
-    print_lines_outside('+', now, text_);
+    const Text calls = calls_of(graph);
+    print(text_of(report.name, calls == calls_ ? ": no call changed\n" : ":\n"));
+    print_lines_outside('-', calls_, calls);
+    print_lines_outside('+', calls, calls_);
   }
 
  private:
+  /// A line for each call, such as " relu = torch.relu".
+  static auto calls_of(const Graph& graph) -> Text {
+    Text text;
+    for (NodeId id; id.index < graph.node_count(); ++id.index)
+      if (graph.node(id).kind == NodeKind::call_function)
+        append_all(text, ' ', graph.name(id), " = ", graph.target(id), '\n');
+    return text;
+  }
   static void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
   /// The lines of `text` that `other` does not have.
   static void print_lines_outside(char sign, std::string_view text, std::string_view other) {
@@ -33,7 +40,7 @@ class PrintChanges {
     }
   }
 
-  Text text_;
+  Text calls_;
 };
 
 /// y = relu(x), y[1] = x[0]
@@ -58,14 +65,10 @@ int main() {
 }
 
 // It prints:
-//   device_rewriter: no change
-//   aliasing_output_rewrite: no change
+//   device_rewriter: no call changed
+//   aliasing_output_rewrite: no call changed
 //   inplace_to_outofplace:
-//   -    %relu : [num_users=2] = call_function[target=torch.relu](args = (%x,), kwargs = {})
-//   -    %setitem : [num_users=0] = call_function[target=operator.setitem](args = (%relu, 1, %getitem), kwargs = {})
-//   -    return (relu,)
-//   +    %relu : [num_users=1] = call_function[target=torch.relu](args = (%x,), kwargs = {})
-//   +    %relu_modified : [num_users=1] = call_function[target=torch.ops.aten.select_scatter.default](args = (%relu, %getitem, 0, 1), kwargs = {})
-//   +    return (relu_modified,)
-//   nki_kernel_backend_config_pass: no change
-//   collective_replica_groups: no change
+//   - setitem = operator.setitem
+//   + relu_modified = torch.ops.aten.select_scatter.default
+//   nki_kernel_backend_config_pass: no call changed
+//   collective_replica_groups: no call changed

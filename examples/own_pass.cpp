@@ -64,7 +64,8 @@ struct PrintStatistics {
 }  // namespace
 
 int main() {
-  constexpr auto pipeline = get_default_pass_manager().insert_before<AliasingOutputRewritePass>(RemoveDropout{});
+  constexpr auto pipeline =
+      get_default_pass_manager().insert_before<AliasingOutputRewritePass>(RemoveDropout{});
   Context context;
   const auto module = pipeline.run_passes(Module<>(model(false)), context, PrintStatistics{});
   return module ? 0 : report(stderr, module.error());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Prints the HLO that constant.cpp made at compile time. The status is 0 if the same model, compiled again at run time,
-// is the same text.
+// Prints the HLO that constant.cpp made at compile time. The status is 0 if the same model, compiled again at
+// run time, is the same text.
 #include "model.hpp"
 
 #include <cstdio>

@@ -3,7 +3,7 @@
 
 #include <fxpass/fxpass.hpp>
 
-/// A step of a model: `y = softmax(x @ w)`, which is also written into row 2 of the buffer `history`, in place.
+/// A step of a model: `y = softmax(x @ w)`, which is also written, in place, into a row of buffer `history`.
 constexpr auto make_step() -> fxpass::Graph {
   using fxpass::DType;
   fxpass::GraphBuilder b;

@@ -5,13 +5,14 @@
 #include <fxpass/hlo/verify.hpp>
 #include <fxpass/pass/verify_each.hpp>
 
+#include <string_view>
+
 #include "small_programs.hpp"
 #include "twice.hpp"
 
-#include <string_view>
-
-// Each stage from a graph to HLO by itself, in constant expressions. The tests of a stage's own folder look at what it
-// does; here it is that it can be had from a compiler, within a quarter of the evaluation steps that it allows.
+// Each stage from a graph to HLO by itself, in constant expressions. The tests of a stage's own folder look
+// at what it does; here it is that it can be had from a compiler, within a quarter of the evaluation steps
+// that it allows.
 
 namespace {
 
@@ -38,7 +39,8 @@ constexpr auto graphs_are_values() -> bool {
 FXPASS_TEST_TWICE(graphs_are_values)
 
 constexpr auto graphs_are_printed() -> bool {
-  return contains(text_of(arithmetic()), "call_function[target=torch.ops.aten.sum.dim_IntList](args = (%exp, [-1])");
+  return contains(text_of(arithmetic()),
+                  "call_function[target=torch.ops.aten.sum.dim_IntList](args = (%exp, [-1])");
 }
 FXPASS_TEST_TWICE(graphs_are_printed)
 
@@ -51,7 +53,8 @@ constexpr auto graphs_are_edited() -> bool {
   edit.replace_uses(exp, relu);
   edit.erase(exp);
   const Renumbering moved = edit.commit();
-  return moved[exp] == no_node && graph.name(moved[relu]) == "relu" && graph.node_count() == 7 && verify(graph);
+  return moved[exp] == no_node && graph.name(moved[relu]) == "relu" && graph.node_count() == 7 &&
+         verify(graph);
 }
 FXPASS_TEST_TWICE(graphs_are_edited)
 
@@ -77,7 +80,8 @@ constexpr auto aliases_are_analysed() -> bool {
 FXPASS_TEST_TWICE(aliases_are_analysed)
 
 constexpr auto writes_become_values() -> bool {
-  const auto module = pipeline(AliasingOutputRewritePass{}, InPlaceToOutOfPlacePass{})(Module<>(cache_write()));
+  const auto module =
+      pipeline(AliasingOutputRewritePass{}, InPlaceToOutOfPlacePass{})(Module<>(cache_write()));
   return module && OutOfPlace::check(module->graph()) &&
          contains(text_of(module->graph()), "torch.ops.aten.select_scatter.default](args = (%cache, ");
 }
@@ -93,7 +97,8 @@ FXPASS_TEST_TWICE(kernels_are_configured)
 
 constexpr auto groups_are_resolved() -> bool {
   const Registries registries;
-  const auto module = pipeline(CollectiveReplicaGroupsPass{.groups = &registries.groups})(Module<>(collective()));
+  const auto module =
+      pipeline(CollectiveReplicaGroupsPass{.groups = &registries.groups})(Module<>(collective()));
   return module && ReplicaGroupsResolved::check(module->graph());
 }
 FXPASS_TEST_TWICE(groups_are_resolved)
@@ -125,7 +130,9 @@ FXPASS_TEST_TWICE(errors_are_values)
 constexpr auto graphs_are_lowered() -> bool { return lower_graph(attention(), neuron::trn2).has_value(); }
 FXPASS_TEST_TWICE(graphs_are_lowered)
 
-constexpr auto modules_are_verified() -> bool { return hlo::verify(lowered(cache_write()).module).has_value(); }
+constexpr auto modules_are_verified() -> bool {
+  return hlo::verify(lowered(cache_write()).module).has_value();
+}
 FXPASS_TEST_TWICE(modules_are_verified)
 
 constexpr auto missing_lowerings_are_told() -> bool {

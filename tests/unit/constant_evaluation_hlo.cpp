@@ -2,13 +2,14 @@
 #include <fxpass/emit/hlo_proto.hpp>
 #include <fxpass/emit/hlo_text.hpp>
 
-#include "small_programs.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string_view>
 
-// From a graph to HLO text in one constant expression, within a quarter of the evaluation steps that compilers allow.
+#include "small_programs.hpp"
+
+// From a graph to HLO text in one constant expression, within a quarter of the evaluation steps that
+// compilers allow.
 
 namespace {
 
@@ -52,8 +53,9 @@ static_assert(has_part(cache_text.view(), "input_output_alias={ {1}: (0, {}, mus
 static_assert(has_part(cache_text.view(), " = f32[8,4]{1,0} dynamic-update-slice(%cache."));
 
 constexpr auto kernel_text = emit_constant<HloText>([] { return lowered(kernel_call()); });
-static_assert(has_part(kernel_text.view(), "custom_call_target=\"AwsNeuronCustomNativeKernel\", backend_config=\"eyJ9\", "
-                                           "output_to_operand_aliasing={{}: (0, {})}"));
+static_assert(has_part(kernel_text.view(),
+                       "custom_call_target=\"AwsNeuronCustomNativeKernel\", backend_config=\"eyJ9\", "
+                       "output_to_operand_aliasing={{}: (0, {})}"));
 
 constexpr auto collective_text = emit_constant<HloText>([] { return lowered(collective()); });
 static_assert(has_part(collective_text.view(), "channel_id=1, replica_groups={{0,1},{2,3}}"));

@@ -57,7 +57,8 @@ constexpr auto kernel_call() -> Graph {
                                b.keyword("args", b.tuple_of({Argument(x), Argument(y)})),
                                b.keyword("arg_names", b.list({b.string("a"), b.string("b")})),
                                b.keyword("constant_args_key", -1)};
-  const NodeId result = b.call_function("torch.ops.higher_order.nki_kernel_wrapper", keywords, matrix, "kernel");
+  const NodeId result =
+      b.call_function("torch.ops.higher_order.nki_kernel_wrapper", keywords, matrix, "kernel");
   b.output({b.call_function("torch.ops.aten.add.Tensor", {result, y}, matrix)});
   return std::move(b).finish();
 }
@@ -118,7 +119,8 @@ struct Registries {
 /// `graph` behind the default pipeline.
 constexpr auto prepared(Graph graph) {
   const Registries registries;
-  const auto pipeline = get_default_pass_manager({.kernels = &registries.kernels, .groups = &registries.groups});
+  const auto pipeline =
+      get_default_pass_manager({.kernels = &registries.kernels, .groups = &registries.groups});
   return pipeline(Module<>(std::move(graph)));
 }
 /// The HLO of `graph`. Needs one that compiles.

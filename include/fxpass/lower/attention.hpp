@@ -72,7 +72,8 @@ struct LowerAttention {
   static constexpr auto causal_mask(auto& c, hlo::Value scores) -> hlo::Value {
     auto& b = c.builder();
     const std::size_t rank = b.rank(scores);
-    const hlo::Shape matrix{DType::i32, {b.dims(scores)[rank - 2], b.dims(scores)[rank - 1]}};
+    const hlo::Dims sizes{b.dims(scores)[rank - 2], b.dims(scores)[rank - 1]};
+    const hlo::Shape matrix{DType::i32, sizes};
     return b.compare(b.iota(matrix, 0), b.iota(matrix, 1), hlo::Direction::ge);
   }
 };

@@ -437,7 +437,9 @@ struct LowerTriangle {
     const hlo::Value x = c.tensor(call, "self");
     const std::size_t rank = b.rank(x);
     if (rank < 2) return c.fail(call, DiagnosticCode::eager_would_raise, "needs a matrix");
-    const hlo::Shape matrix{DType::i64, {b.dims(x)[rank - 2], b.dims(x)[rank - 1]}};
+    // A name of their own: g++ 12 makes no list of sizes inside of a const shape in a constant expression.
+    const hlo::Dims sizes{b.dims(x)[rank - 2], b.dims(x)[rank - 1]};
+    const hlo::Shape matrix{DType::i64, sizes};
     const hlo::Value diagonal = c.full(matrix, c.integer(call, "diagonal"));
     const hlo::Value is_kept = b.compare(b.subtract(b.iota(matrix, 1), b.iota(matrix, 0)), diagonal, How);
     return b.select(c.broadcast_to(call, is_kept, b.dims(x)), x, c.full_like(x, 0));

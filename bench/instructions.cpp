@@ -87,7 +87,7 @@ struct Workload {
 };
 constexpr Workload workloads[] = {
     {"node_local/chain", 1.10, elementwise_chain, node_local},
-    {"node_local/kernels", 1.15, kernels_and_collectives<1>, node_local},
+    {"node_local/kernels", 1.10, kernels_and_collectives<1>, node_local},
     {"default_pipeline/chain", 1.10, elementwise_chain, all},
     {"default_pipeline/decode", 2.60, decode_step, all},
     {"default_pipeline/kernels", 2.60, kernels_and_collectives<0>, all},

@@ -53,9 +53,7 @@ struct CollectiveReplicaGroupsPass {
     const NodeId id = sweep.id();
     const TextId group = group_of(state, graph, id);
     if (group == TextId{}) return error_at(graph, id, DiagnosticCode::unresolved_group, "names no process group");
-    std::uint32_t partition = 0;
-    for (const Resolved& r : state.resolved)
-      if (r.name == group || graph.text(r.name) == graph.text(group)) partition = r.partition;
+    std::uint32_t partition = find(state, graph, group);
     if (partition == 0) {
       const auto added = add_partition(graph, id, graph.text(group), Call(graph, id).integer("group_size"));
       if (!added) return added.error();
@@ -94,6 +92,14 @@ struct CollectiveReplicaGroupsPass {
     const bool is_positional = found && !found->parameter.keyword_only && graph.op(op).parameters == TextId{};
     state.places.push_back({op, is_positional ? found->position : not_positional});
     return state.places.back().position;
+  }
+  /// The partition of a group that has been met; 0 if it has not. A name is one text of the graph, as a rule.
+  static constexpr auto find(const State& state, const Graph& graph, TextId group) -> std::uint32_t {
+    for (const Resolved& r : state.resolved)
+      if (r.name == group) return r.partition;
+    for (const Resolved& r : state.resolved)
+      if (graph.text(r.name) == graph.text(group)) return r.partition;
+    return 0;
   }
   constexpr auto add_partition(Graph& graph, NodeId id, std::string_view group,
                                std::optional<std::int64_t> group_size) const -> Expected<std::uint32_t> {

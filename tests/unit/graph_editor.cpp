@@ -216,6 +216,37 @@ constexpr auto inserted_nodes_take_the_stack_trace_and_a_free_name() -> bool {
 }
 FXPASS_TEST_TWICE(inserted_nodes_take_the_stack_trace_and_a_free_name)
 
+constexpr auto a_name_is_given_up_at_commit() -> bool {
+  Chain t = chain();
+  Editor edit(t.graph);
+  edit.rename(t.b, "a");
+  edit.rename(t.c, "b");  // b is taken as long as the edit lasts
+  static_cast<void>(edit.commit());
+  Editor again(t.graph);
+  again.rename(t.c, "b");
+  static_cast<void>(again.commit());
+  return verify(t.graph).has_value() && t.graph.name(t.b) == "a_1" && t.graph.name(t.c) == "b";
+}
+FXPASS_TEST_TWICE(a_name_is_given_up_at_commit)
+
+/// Renaming and inserting, two authors in turns: names are what they would be one after the other.
+constexpr auto authors_in_turns_name_as_one_after_the_other() -> bool {
+  Chain t = chain();
+  Editor edit(t.graph);
+  edit.set_author(1);
+  const NodeId late = edit.insert_before(t.b, "torch.neg", {t.a}, {}, "c");
+  edit.set_author(0);
+  edit.rename(t.c, "free");
+  const NodeId early = edit.insert_before(t.c, "torch.neg", {t.b}, {}, "d");
+  edit.set_author(1);
+  edit.rename(early, "free");
+  const Renumbering moved = edit.commit();
+  // Author 0 gave up "c", which author 1 may take then.
+  return verify(t.graph).has_value() && t.graph.name(moved[late]) == "c" && t.graph.name(moved[t.c]) == "free" &&
+         t.graph.name(moved[early]) == "free_1";
+}
+FXPASS_TEST_TWICE(authors_in_turns_name_as_one_after_the_other)
+
 constexpr auto specs_follow_their_placeholders() -> bool {
   GraphBuilder g;
   const NodeId x = g.placeholder("x", g.tensor(DType::f32, {2}));

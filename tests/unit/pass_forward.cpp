@@ -193,6 +193,84 @@ TEST_CASE("the first failure of fused passes is that of sequential ones, on rand
   }
 }
 
+/// Does something else at each visit, as its random numbers say: nothing, insert, replace, erase, call another operator,
+/// rename, ask for every node from there on; or fails at its `limit`-th. Passes of different `Rest` want different calls.
+template <TextConstant Name, std::uint32_t Rest>
+struct Act : ForwardBase<Name, "aten.relu.default"> {
+  using Base = ForwardBase<Name, "aten.relu.default">;
+  std::uint64_t seed = 0;
+  std::int64_t limit = 0;
+
+  struct State : Base::State {
+    Random random;
+  };
+  constexpr auto begin(Graph&, Artifacts<Act>&, Context& context) const -> State { return {{&context}, Random(seed)}; }
+  static constexpr auto wants(const Operator& op) -> bool {
+    return op.kind == NodeKind::call_function && op.row % 3 != Rest;
+  }
+  constexpr auto visit(State& state, Sweep& sweep) const -> Status {
+    ++state.visits;
+    // Not what its operands call: a later pass may have had them call something else.
+    state.context->warn(Diagnostic::warning(DiagnosticCode::unsupported,
+                                            text_of(Name.view(), " sees ", sweep.graph().target(sweep.id()))));
+    if (state.visits == limit)
+      return Diagnostic::error(DiagnosticCode::unsupported, text_of("visit number ", state.visits));
+    const std::uint32_t action = state.random.below(8);
+    const Node node = sweep.node();
+    if (node.kind != NodeKind::call_function || !sweep.graph().arguments(sweep.id())[0].is_node()) return {};
+    const NodeId operand = this->first_operand(sweep);
+    const std::string_view target = operators[state.random.below(3)];
+    switch (action) {
+      case 0: sweep.graph().mutable_arguments(sweep.id())[0] = Argument(copy_before(sweep, target, operand)); break;
+      case 1: sweep.editor().replace_uses(sweep.id(), copy_before(sweep, target, operand)); break;
+      case 2:
+        sweep.editor().replace_uses(sweep.id(), copy_before(sweep, target, operand));
+        sweep.editor().erase(sweep.id());
+        break;
+      case 3:
+        sweep.editor().replace_uses(sweep.id(), operand);
+        sweep.editor().erase(sweep.id());
+        break;
+      case 4:
+        if (node.arguments.count == 1) sweep.editor().retarget(sweep.id(), target);
+        break;
+      case 5:
+        sweep.editor().rename(sweep.id(), state.random.below(2) == 0 ? "fresh" : "add");
+        break;
+      case 6:
+        if (state.random.below(8) == 0) sweep.want_every_node();
+        break;
+      default: break;
+    }
+    return {};
+  }
+
+ private:
+  static constexpr auto copy_before(Sweep& sweep, std::string_view target, NodeId operand) -> NodeId {
+    return sweep.editor().insert_before(sweep.id(), target, {operand}, Base::value(sweep), "fresh");
+  }
+};
+
+constexpr auto random_passes_agree(std::uint64_t seed, std::uint32_t size, bool may_fail) -> bool {
+  const Graph graph = random_graph(seed, size);
+  Random random(seed + 1);
+  const auto limit = [&] { return may_fail ? std::int64_t{random.below(2 * size)} : 0; };
+  return fused_is_sequential(pipeline(Act<"a", 0>{{}, 3 * seed, limit()}, Act<"b", 1>{{}, 3 * seed + 1, limit()},
+                                      Act<"c", 2>{{}, 3 * seed + 2, limit()}, Act<"d", 3>{{}, seed, limit()}),
+                             graph);
+}
+constexpr auto random_passes_are_sequential_passes() -> bool {
+  return random_passes_agree(2, 3, false) && random_passes_agree(5, 3, true);
+}
+FXPASS_TEST_TWICE(random_passes_are_sequential_passes)
+
+TEST_CASE("fused random passes are sequential passes, on random graphs") {
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    CAPTURE(seed);
+    REQUIRE(random_passes_agree(seed, 1 + static_cast<std::uint32_t>(seed % 40), seed % 2 == 1));
+  }
+}
+
 // What a sweep does, step by step -------------------------------------------------------------------------------------
 constexpr auto relu_of(std::string_view name) -> Graph {
   GraphBuilder b;

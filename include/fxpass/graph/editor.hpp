@@ -119,7 +119,8 @@ class Editor {
     learn_names();
     node.name = names_.unique(*graph_, texts_, wanted);
     const NodeId id = graph_->add_node(node);
-    insertions_.push_back({author_, wanted});
+    inserted_by_.push_back(author_);
+    namings_.push_back({author_, false, wanted, id, {}});
     // The new node comes between `position` and what stood directly before it.
     before_.resize(graph_->node_count(), no_node);
     before_[id.index] = before_[position.index];
@@ -143,6 +144,13 @@ class Editor {
     node.target = interned;
     const OpId op = operators_.intern(*graph_, NodeKind::call_function, interned, graph_->arguments(id));
     graph_->mutable_node(id).op = op;
+  }
+  /// Gives node `id` another name, `name` made unique. What it was called is not free before `commit`.
+  constexpr void rename(NodeId id, std::string_view name) {
+    learn_names();
+    const TextId wanted = text(name);
+    namings_.push_back({author_, true, wanted, id, graph_->node(id).name});
+    graph_->mutable_node(id).name = names_.unique(*graph_, texts_, wanted);
   }
   /// Removes a node that nothing uses any more at `commit`. Erasing twice is erasing once.
   constexpr void erase(NodeId id) {
@@ -202,9 +210,13 @@ class Editor {
 
  private:
   static constexpr std::uint16_t nobody = 0xffff;
-  struct Insertion {
+  /// A name that was given to a node, inserted or renamed.
+  struct Naming {
     std::uint16_t author = 0;
-    TextId wanted_name;
+    bool renames = false;
+    TextId wanted;
+    NodeId node;
+    Name before;  ///< of a renamed one
   };
   struct DefaultName {
     TextId target;
@@ -229,31 +241,32 @@ class Editor {
   /// Names were given in the order of insertion. That is final unless authors took turns, or one came behind another
   /// whose erasures set names free.
   [[nodiscard]] constexpr auto has_final_names() const -> bool {
-    for (const Insertion& insertion : insertions_)
-      if (insertion.author != insertions_[0].author || first_eraser_ < insertion.author) return false;
+    for (const Naming& naming : namings_)
+      if (naming.author != namings_[0].author || first_eraser_ < naming.author) return false;
     return true;
   }
   /// O(inserting authors x nodes).
   constexpr void name_by_author() {
     Pool<std::uint16_t> authors;
-    for (const Insertion& insertion : insertions_) {
-      while (authors.size() <= insertion.author) authors.push_back(0);
-      authors[insertion.author] = 1;
+    for (const Naming& naming : namings_) {
+      while (authors.size() <= naming.author) authors.push_back(0);
+      authors[naming.author] = 1;
     }
+    for (std::uint32_t k = namings_.size(); k-- > 0;)
+      if (namings_[k].renames) graph_->mutable_node(namings_[k].node).name = namings_[k].before;
     for (std::uint32_t author = 0; author < authors.size(); ++author)
       if (authors[author] != 0) name_nodes_of(static_cast<std::uint16_t>(author));
   }
   constexpr void name_nodes_of(std::uint16_t author) {
     names_ = NameTable();
     for (std::uint32_t i = 0; i < graph_->node_count(); ++i) {
-      const bool is_there = i < old_count_ || insertions_[i - old_count_].author < author;
+      const bool is_there = i < old_count_ || inserted_by_[i - old_count_] < author;
       const bool is_gone = is_erased({i}) && erased_by_[i] < author;
       if (is_there && !is_gone) names_.add(*graph_, graph_->node({i}).name);
     }
-    for (std::uint32_t k = 0; k < insertions_.size(); ++k)
-      if (insertions_[k].author == author)
-        graph_->mutable_node({old_count_ + k}).name =
-            names_.unique(*graph_, texts_, insertions_[k].wanted_name);
+    for (const Naming& naming : namings_)
+      if (naming.author == author)
+        graph_->mutable_node(naming.node).name = names_.unique(*graph_, texts_, naming.wanted);
   }
   constexpr void remap(const Pool<NodeId>& map) {
     for (std::uint32_t i = 0; i < graph_->node_count(); ++i)
@@ -278,7 +291,8 @@ class Editor {
   std::uint32_t old_count_;
   Pool<DefaultName> default_names_;  ///< of the targets inserted without a name; few
   Pool<NodeId> before_;         ///< of each node, the inserted node directly before it
-  Pool<Insertion> insertions_;  ///< the k-th made node old_count_ + k
+  Pool<std::uint16_t> inserted_by_;  ///< of the k-th inserted node, which is node old_count_ + k
+  Pool<Naming> namings_;             ///< in the order in which they were made
   Replacements replacements_;
   Pool<std::uint16_t> erased_by_;
   std::uint16_t author_ = 0;

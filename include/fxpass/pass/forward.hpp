@@ -35,10 +35,12 @@
 ///
 /// A pass must not be able to tell whether it shares the traversal with others. So these are the laws:
 ///   * `begin` reads inputs, options and needed artifacts' addresses; the nodes are looked at in `visit`.
-///   * `visit` looks at, and changes, the node it is called for. What it wants to know of earlier nodes' arguments it
-///     keeps in its state; later nodes it leaves alone, and so it does with what artifacts may tell of them.
-///   * It inserts before the node it is called for. `editor().replace_uses(of, by)` holds for the nodes behind it; the
-///     pass itself sees their operands as they were, and asks `replacement` where it inserts users of its own.
+///   * `visit` looks at, and changes, the node it is called for. What it wants to know of what earlier nodes call, and of
+///     their arguments, it keeps in its state; later nodes it leaves alone, and so it does with what artifacts may tell
+///     of them.
+///   * It inserts before the node it is called for, and renames it by `editor().rename`. `editor().replace_uses(of, by)`
+///     holds for the nodes behind it; the pass itself sees their operands as they were, and asks `replacement` where it
+///     inserts users of its own.
 ///   * `finish` leaves the nodes alone, and knows that ids of the sweep are no longer those of the graph.
 
 namespace fxpass {
@@ -268,7 +270,7 @@ class SweepRunner {
     }
     if ((wanted & bit<I>) != 0) {
       const std::uint32_t before = graph.node_count();
-      const OpId op = graph.node(place_).op;
+      const OpId op = graph.node(id).op;
       sweep_.id_ = id;
       sweep_.author_ = I;
       Status status = pass.visit(state, sweep_);
@@ -277,7 +279,7 @@ class SweepRunner {
         return false;
       }
       const bool has_edited = graph.node_count() != before || (sweep_.editor_ && sweep_.editor_->has_replacements());
-      if (has_edited || sweep_.wants_every_node_ || graph.node(place_).op != op) {
+      if (has_edited || sweep_.wants_every_node_ || graph.node(id).op != op) {
         take_note<I>();
         take_insertions(id, before, behind);
       }

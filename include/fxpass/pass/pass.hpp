@@ -131,6 +131,7 @@ template <class P>
   } else if constexpr (EditingPass<P>) {
     return pass.run(graph, context);
   } else {
+    // NOLINTNEXTLINE(bugprone-use-after-move): the graph gets a new value
     return take_graph(pass.run(std::move(graph), context), graph);
   }
 }

@@ -11,6 +11,7 @@
 
 #include <boost/hana/at.hpp>
 #include <boost/hana/basic_tuple.hpp>
+#include <boost/hana/concept/foldable.hpp>
 #include <boost/hana/tuple.hpp>
 #include <boost/hana/unpack.hpp>
 
@@ -445,13 +446,23 @@ template <class... T>
 struct Flatten<types<T...>> {
   using type = flat<T...>;
 };
+/// The verdict on a pipeline of what is in a `Sequence`.
+template <class Sequence>
+[[nodiscard]] consteval auto judge_sequence() {
+  using namespace verdict;
+  if constexpr (boost::hana::Foldable<Sequence>::value) {
+    using Parts = decltype(boost::hana::unpack(std::declval<const Sequence&>(), TypesOf()));
+    return typename VerdictOnList<typename Flatten<Parts>::type>::type();
+  } else {
+    return wrong_argument<is_given<Sequence>, which_is_no_hana_sequence, to_mend<write_pipeline_of_its_passes>>();
+  }
+}
 }  // namespace detail
 
 /// The passes of any Hana sequence, in its order. For a `hana::tuple` or `hana::basic_tuple`, `pipeline` does it too.
 template <class Sequence>
 [[nodiscard]] constexpr auto pipeline_from(const Sequence& sequence) {
-  using Parts = decltype(boost::hana::unpack(sequence, detail::TypesOf()));
-  using Verdict = typename detail::VerdictOnList<typename detail::Flatten<Parts>::type>::type;
+  using Verdict = decltype(detail::judge_sequence<Sequence>());
   static_assert(sizeof(check_verdict<Verdict>) != 0);
   if constexpr (Verdict::ok) {
     return boost::hana::unpack(sequence, detail::MakePipeline());

@@ -174,6 +174,7 @@ struct is_given;
 struct which_may_hold_errors_in_place_of_a_value;
 struct where_a_context_belongs;
 struct which_is_not_lowered;
+struct which_is_no_hana_sequence;
 struct which_says_nothing_of_facts;
 template <class... F>
 struct which_says_nothing_of;
@@ -210,6 +211,7 @@ struct run_the_passes_of_get_default_pass_manager;
 template <class Who>
 struct write_given_and_then_of;
 struct write_run_passes_of_module_and_context_and_observers;
+struct write_pipeline_of_its_passes;
 struct emit_what_it_holds;
 struct wrap_it_in_a_module;
 struct run_passes_that_establish_them_or_check_facts;

@@ -94,6 +94,40 @@ def check(root: pathlib.Path) -> list[str]:
     return messages
 
 
+VERDICT = "pass/verdict.hpp"
+# The errors of that header are to be told within the first four lines, below a line for each include that leads to it.
+LONGEST_CHAIN = 3
+
+
+def chain_to_verdict(header: str, includes: dict[str, list[str]], seen: set[str]) -> int:
+    """How many includes lead from HEADER to the first mention of the verdicts, as a compiler reads; 0 if none does."""
+    for target in includes.get(header, []):
+        if target in seen:
+            continue
+        seen.add(target)
+        if target == VERDICT:
+            return 1
+        if rest := chain_to_verdict(target, includes, seen):
+            return rest + 1
+    return 0
+
+
+def check_chains(root: pathlib.Path) -> list[str]:
+    includes = {}
+    for path in root.rglob("*.hpp"):
+        targets = map(INCLUDE.match, path.read_text(encoding="utf-8").splitlines())
+        includes[path.relative_to(root).as_posix()] = [
+            match[2].removeprefix("fxpass/") for match in targets if match and match[2].startswith("fxpass/")
+        ]
+    # The file of the user includes the header, which is the last line of the chain.
+    chains = {header: chain_to_verdict(header, includes, {header}) for header in sorted(includes)}
+    return [
+        f"{root / header}:1: error: {chain} includes lead to {VERDICT}: include it first"
+        for header, chain in chains.items()
+        if chain > LONGEST_CHAIN
+    ]
+
+
 def self_test() -> list[str]:
     """Each line: a file, an include in it, and whether that is an offence."""
     cases = [
@@ -141,6 +175,15 @@ def self_test() -> list[str]:
             file.write_text(f"#pragma once\n#include {include}\n", encoding="utf-8")
             if bool(check(pathlib.Path(folder))) != wrong:
                 messages.append(f"self-test: error: {name} with {include} should {'' if wrong else 'not '}be an offence")
+    for length in (LONGEST_CHAIN, LONGEST_CHAIN + 1):
+        names = [f"pass/{number}.hpp" for number in range(length)] + [VERDICT]
+        with tempfile.TemporaryDirectory() as folder:
+            for name, target in zip(names, names[1:]):
+                file = pathlib.Path(folder, name)
+                file.parent.mkdir(exist_ok=True)
+                file.write_text(f"#include <fxpass/{target}>\n", encoding="utf-8")
+            if len(check_chains(pathlib.Path(folder))) != length - LONGEST_CHAIN:
+                messages.append(f"self-test: error: a chain of {length} includes to the verdicts")
     return messages
 
 
@@ -149,7 +192,7 @@ def main() -> int:
     parser.add_argument("--self-test", action="store_true", help="test the checker instead of the headers")
     arguments = parser.parse_args()
     root = pathlib.Path(__file__).resolve().parent.parent / "include" / "fxpass"
-    messages = self_test() if arguments.self_test else check(root)
+    messages = self_test() if arguments.self_test else check(root) + check_chains(root)
     print("\n".join(messages))
     return 1 if messages else 0
 

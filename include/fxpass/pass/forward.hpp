@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+// First, so that errors are told with few lines of "included from".
+#include <fxpass/pass/verdict.hpp>
+
 #include <fxpass/graph/editor.hpp>
 #include <fxpass/pass/artifacts.hpp>
 #include <fxpass/pass/context.hpp>

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fxpass/pass/artifacts.hpp>
+// First, so that errors are told with few lines of "included from".
 #include <fxpass/pass/verdict.hpp>
+
+#include <fxpass/pass/artifacts.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+// First, so that errors are told with few lines of "included from".
+#include <fxpass/pass/verdict.hpp>
+
 #include <fxpass/pass/contract.hpp>
 #include <fxpass/pass/forward.hpp>
-#include <fxpass/pass/verdict.hpp>
 #include <fxpass/support/text_constant.hpp>
 
 #include <concepts>

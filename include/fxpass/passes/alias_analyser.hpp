@@ -147,14 +147,15 @@ class AliasAnalyser {
 
   constexpr auto visit_call(const Graph& graph, NodeId id) -> Status {
     const Operator& op = graph.op(id);
-    if (Status refused = refuse_writing_subgraphs(graph, id); !refused) return refused;
+    if (!graph.subgraphs().empty())
+      if (Status refused = refuse_writing_subgraphs(graph, id); !refused) return refused;
     if (op.writes) {
       const ops::WriteRule rule = op.write_rule;
       if (Status recorded = record_writes(graph, id, rule); !recorded) return recorded;
       // `x.add_(1)` is x; a kernel, a normalisation and setitem return something else.
       if (rule != ops::WriteRule::kernel && rule != ops::WriteRule::batch_norm && rule != ops::WriteRule::setitem &&
           rule != ops::WriteRule::unknown) {
-        analysis_->set_view(id, view_of(graph, self_of(graph, id)));
+        if (const NodeId self = self_of(graph, id); self != no_node) analysis_->set_view(id, view_of(graph, self));
         return {};
       }
     }
@@ -333,19 +334,20 @@ class AliasAnalyser {
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                       text_of("writes into attribute '", graph.target(storage.base),
                               "'; lift it to an input of the graph, or its new value is lost"));
-    for (std::uint32_t v = view_id; v != no_view; v = analysis_->view(v).parent)
-      if (analysis_->view(v).step.is_opaque())
-        return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                        text_of("writes into '", base(), "' through a view that fxpass cannot invert"));
     bool takes_part = false;
+    bool takes_part_of_expanded = false;
     for (std::uint32_t v = view_id; v != no_view; v = analysis_->view(v).parent) {
       const ViewStep& step = analysis_->view(v).step;
-      takes_part = takes_part || step.takes_part();
-      if (takes_part && step.kind == ViewStep::Kind::expand)
+      if (step.is_opaque())
         return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                        text_of("writes into part of an expanded and reshaped view of '", base(),
-                                "'; fxpass cannot tell which places that is"));
+                        text_of("writes into '", base(), "' through a view that fxpass cannot invert"));
+      takes_part = takes_part || step.takes_part();
+      takes_part_of_expanded = takes_part_of_expanded || (takes_part && step.kind == ViewStep::Kind::expand);
     }
+    if (takes_part_of_expanded)
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of("writes into part of an expanded and reshaped view of '", base(),
+                              "'; fxpass cannot tell which places that is"));
     if (view.has_geometry && !writes_one_value && has_expanded_dimension(analysis_->sizes(view), analysis_->strides(view))) {
       const Text what = text_of("writes into an expanded view of '", base(), "', several elements of which are one place; ");
       // Writes by a mask or by indices PyTorch lets through with a warning, and says no more of what they do.

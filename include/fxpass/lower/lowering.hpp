@@ -112,12 +112,15 @@ using verdict_on_lowering = decltype(judge_lowering<L>());
 /// `L::op` as an array of names; empty if `L` is no lowering.
 template <class L>
 constexpr auto names_of() {
-  if constexpr (!verdict_on_lowering<L>::ok)
+  if constexpr (!verdict_on_lowering<L>::ok) {
     return std::array<std::string_view, 0>();
-  else if constexpr (OperatorName<decltype(L::op)>)
+  } else if constexpr (OperatorName<decltype(L::op)>) {
     return std::array<std::string_view, 1>{L::op};
-  else
-    return L::op;
+  } else {
+    std::array<std::string_view, std::tuple_size_v<std::remove_cv_t<decltype(L::op)>>> names;
+    std::copy(L::op.begin(), L::op.end(), names.begin());
+    return names;
+  }
 }
 
 /// The same as a constant, worked out once for a lowering.

@@ -171,23 +171,23 @@ struct Meeting {
   return {};
 }
 
-/// Whether it mends what was found if pass `from` goes to the place of pass `to`: the two are right then, and the passes
-/// that were right stay so. Those behind the pass that was found to be wrong have not been looked at, and may be wrong.
+/// Whether it mends what was found if pass `from` goes to the place of pass `to`: the two are right then, and
+/// the passes that were right stay so. Those behind the pass that was found to be wrong have not been looked
+/// at, and may be wrong.
 [[nodiscard]] constexpr auto is_mended_by_move(Span<const Contract* const> contracts, Meeting meeting,
                                                const Finding& found, std::size_t from, std::size_t to) -> bool {
+  // Passes by their places, since g++ 12 under -fsanitize=undefined compares no pointers in constants.
+  Pool<std::size_t> order;
+  for (std::size_t i = 0; i < contracts.size(); ++i)
+    if (i != from) order.push_back(i);
   Pool<const Contract*> moved;
-  for (std::size_t i = 0; i < contracts.size(); ++i) {
-    if (i == from) continue;
-    if (moved.size() == to) moved.push_back(contracts[from]);
-    moved.push_back(contracts[i]);
-  }
-  if (moved.size() == to) moved.push_back(contracts[from]);
+  for (std::size_t place = 0, rest = 0; place < contracts.size(); ++place)
+    moved.push_back(contracts[place == to ? from : order.view()[rest++]]);
   const Finding left = find_fault(moved.view(), meeting);
   if (left.fault == Fault::none) return true;
-  const Contract* wrong = moved.view()[left.pass];
-  for (std::size_t i = 0; i <= found.pass; ++i)
-    if (contracts[i] == wrong) return false;
-  return wrong != contracts[found.culprit];
+  if (left.pass == to) return false;
+  const std::size_t wrong = order.view()[left.pass < to ? left.pass : left.pass - 1];
+  return wrong > found.pass && wrong != found.culprit;
 }
 /// What is wrong first, and which move mends it: a mend that leads to another error is none.
 [[nodiscard]] constexpr auto find_fault_and_mend(Span<const Contract* const> contracts, Meeting meeting) -> Finding {

@@ -19,11 +19,11 @@ namespace {
 struct FormName {
   const char* name;
   const char* ending;
-  std::optional<Form> form;  ///< none: not supported yet
+  Form form;
 };
 constexpr FormName form_names[] = {
     {"hlo-text", ".hlo", Form::hlo_text},  {"hlo-proto", ".pb", Form::hlo_proto},
-    {"stablehlo", ".mlir", std::nullopt},  {"fx-text", ".fx", Form::fx_text},
+    {"stablehlo", ".mlir", Form::stablehlo},  {"fx-text", ".fx", Form::fx_text},
     {"fx-python", ".py", Form::fx_python}, {"fx-json", ".json", Form::fx_json},
 };
 
@@ -32,8 +32,8 @@ constexpr FormName form_names[] = {
 constexpr const char* version = "fxpassc " FXPASSC_TEXT(FXPASS_VERSION_MAJOR) "." FXPASSC_TEXT(
     FXPASS_VERSION_MINOR) "." FXPASSC_TEXT(FXPASS_VERSION_PATCH);
 
-constexpr const char* form_help = "Form of the result: hlo-text, hlo-proto, fx-text, fx-python or fx-json; by "
-                                  "default what OUT ends with: .hlo .pb .fx .py .json";
+constexpr const char* form_help = "Form of the result: hlo-text, hlo-proto, stablehlo, fx-text, fx-python or "
+                                  "fx-json; by default what OUT ends with: .hlo .pb .mlir .fx .py .json";
 
 auto complain(const std::string& what) -> int {
   std::fprintf(stderr, "fxpassc: error: %s\nRun 'fxpassc --help' for the options.\n", what.c_str());
@@ -73,13 +73,12 @@ auto parse_process_group(std::string_view text) -> std::optional<ProcessGroupOpt
 auto choose_form(const std::string& named, CompileOptions& options) -> int {
   for (const FormName& f : form_names) {
     if (named.empty() ? !std::string_view(options.output).ends_with(f.ending) : named != f.name) continue;
-    if (!f.form) return not_supported_yet(std::string("--emit ") + f.name);
-    options.form = *f.form;
+    options.form = f.form;
     return done;
   }
   if (named.empty() && options.output == "-") return complain("the standard output has no form by itself: use --emit");
   if (named.empty()) return complain("the ending of " + options.output + " names no form: use --emit");
-  return complain("--emit: " + named + " is no form: hlo-text, hlo-proto, fx-text, fx-python and fx-json are");
+  return complain("--emit: " + named + " is no form: hlo-text, hlo-proto, stablehlo, fx-text, fx-python and fx-json are");
 }
 
 /// What CLI11 leaves to do for `compile`.

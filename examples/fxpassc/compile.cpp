@@ -9,6 +9,7 @@
 #include <fxpass/emit/fx_text.hpp>
 #include <fxpass/emit/hlo_proto.hpp>
 #include <fxpass/emit/hlo_text.hpp>
+#include <fxpass/emit/stablehlo.hpp>
 #include <fxpass/lower/compile.hpp>
 #include <fxpass/passes/default_pipeline.hpp>
 #include <fxpass/read/nki_kernels.hpp>
@@ -72,8 +73,14 @@ auto run(const Pipeline& pipeline, Module<> module, const CompileOptions& option
 // Emitting --------------------------------------------------------------------------------------------------
 
 auto emit_hlo(LoweredModule lowered, Form form) -> Result {
-  Text program = form == Form::hlo_text ? emit<HloText>(lowered) : emit<HloProto>(lowered);
-  return {std::move(program), std::move(lowered.signature)};
+  const auto emit_form = [&]() -> Text {
+    switch (form) {
+      case Form::hlo_proto: return emit<HloProto>(lowered);
+      case Form::stablehlo: return emit<StableHlo>(lowered);
+      default: return emit<HloText>(lowered);
+    }
+  };
+  return {emit_form(), std::move(lowered.signature)};
 }
 
 auto emit_fx(const Graph& graph, const CompileOptions& options) -> Expected<Result> {

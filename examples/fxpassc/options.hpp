@@ -13,10 +13,10 @@
 namespace fxpassc {
 
 /// The forms that a program can be written in.
-enum class Form : std::uint8_t { hlo_text, hlo_proto, fx_text, fx_python, fx_json };
+enum class Form : std::uint8_t { hlo_text, hlo_proto, stablehlo, fx_text, fx_python, fx_json };
 
 [[nodiscard]] constexpr auto is_hlo(Form form) -> bool {
-  return form == Form::hlo_text || form == Form::hlo_proto;
+  return form == Form::hlo_text || form == Form::hlo_proto || form == Form::stablehlo;
 }
 
 /// `NAME=0,1;2,3`. Whether it is a partition of the world is another question.

@@ -56,7 +56,7 @@
 #include <fxpass/lower/lower.hpp>
 #include <fxpass/neuron/target.hpp>
 
-// Out: HLO as text and as a proto, graphs as text, Python and JSON, files.
+// Out: HLO as text, as a proto and as StableHLO, graphs as text, Python and JSON, files.
 #include <fxpass/emit/file.hpp>
 #include <fxpass/emit/fx_json.hpp>
 #include <fxpass/emit/fx_python.hpp>
@@ -64,3 +64,4 @@
 #include <fxpass/emit/hlo_proto.hpp>
 #include <fxpass/emit/hlo_text.hpp>
 #include <fxpass/emit/pass_dumper.hpp>
+#include <fxpass/emit/stablehlo.hpp>

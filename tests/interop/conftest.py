@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "examples" / "python"))
 
 import xla_runner  # noqa: E402, F401  (sets XLA's flags, which must happen before anything imports jax)
 
-SUFFIX = {"hlo-text": ".hlo", "hlo-proto": ".pb", "fx-text": ".fx", "fx-python": ".py", "fx-json": ".json"}
+SUFFIX = {"hlo-text": ".hlo", "hlo-proto": ".pb", "stablehlo": ".mlir", "fx-text": ".fx", "fx-python": ".py", "fx-json": ".json"}
 # Far more than any of the programs here needs: a compiler that does not come back is a failure, not a hang.
 TIMEOUT_SECONDS = 120
 

@@ -78,13 +78,17 @@ def module_text(module):
 
 
 class Executable:
-    """`module`, compiled for `replicas` devices. Raises what XLA's parser, verifier or compiler raises."""
+    """`module`, HLO text, a proto or StableHLO text, compiled for `replicas` devices. Raises what XLA's parser, verifier
+    or compiler raises."""
 
     def __init__(self, module, replicas=1):
         client = get_backend("cpu")
         self.devices = client.local_devices()[:replicas]
         # jaxlib compiles StableHLO only; the conversion keeps input_output_alias and verifies every shape.
-        stablehlo = mlir.hlo_to_stablehlo(parse(module).as_serialized_hlo_module_proto())
+        if isinstance(module, str) and module.startswith("module @"):
+            stablehlo = module
+        else:
+            stablehlo = mlir.hlo_to_stablehlo(parse(module).as_serialized_hlo_module_proto())
         options = get_compile_options(
             num_replicas=replicas,
             num_partitions=1,

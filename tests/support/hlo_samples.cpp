@@ -4,6 +4,7 @@
 
 #include <fxpass/emit/hlo_proto.hpp>
 #include <fxpass/emit/hlo_text.hpp>
+#include <fxpass/emit/stablehlo.hpp>
 
 #include <cstdio>
 #include <string>
@@ -44,7 +45,8 @@ auto main(int argc, char** argv) -> int {
       return 1;
     }
     const std::string stem = std::string(argv[1]) + "/" + std::string(sample.name);
-    if (!write_module<fxpass::HloText>(stem, *module) || !write_module<fxpass::HloProto>(stem, *module))
+    if (!write_module<fxpass::HloText>(stem, *module) || !write_module<fxpass::HloProto>(stem, *module) ||
+        !write_module<fxpass::StableHlo>(stem, *module))
       return 1;
     std::printf("%s %s %u\n", std::string(sample.name).c_str(),
                 sample.fate == fxpass::hlo::samples::Sample::Fate::runs ? "runs" : "compiles-elsewhere",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fxpass/emit/hlo_proto.hpp>
 #include <fxpass/emit/hlo_text.hpp>
+#include <fxpass/emit/stablehlo.hpp>
 
 #include "../support/hlo_samples.hpp"
 #include "twice.hpp"
@@ -12,7 +13,7 @@ namespace {
 using namespace fxpass;
 using namespace fxpass::hlo;
 
-static_assert(Emitter<HloText> && Emitter<HloProto>);
+static_assert(Emitter<HloText> && Emitter<HloProto> && Emitter<StableHlo>);
 static_assert(!Emitter<int>);
 
 constexpr auto small_module() -> hlo::Module {
@@ -48,6 +49,27 @@ constexpr auto text_is_as_expected() -> bool {
   return emit<HloText>(small_module()) == small_text;
 }
 FXPASS_TEST_TWICE(text_is_as_expected)
+
+// clang-format off: as it is written
+constexpr std::string_view small_stablehlo = R"(module @small attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%v3: tensor<2x3xf32>, %v4: tensor<2xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<2xf32>) {
+    %v5 = "stablehlo.constant"() {value = dense<0x00000000> : tensor<f32>} : () -> tensor<f32> loc("sum_1"("model.py":5:0))
+    %v6 = "stablehlo.reduce"(%v3, %v5) ({
+    ^bb0(%v0: tensor<f32>, %v1: tensor<f32>):
+      %v2 = "stablehlo.add"(%v0, %v1) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%v2) : (tensor<f32>) -> ()
+    }) {dimensions = array<i64: 1>} : (tensor<2x3xf32>, tensor<f32>) -> tensor<2xf32> loc("sum_1"("model.py":5:0))
+    %v7 = "stablehlo.add"(%v6, %v4) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32> loc("sum_1"("model.py":5:0))
+    "func.return"(%v7) : (tensor<2xf32>) -> ()
+  }
+}
+)";
+// clang-format on
+
+constexpr auto stablehlo_is_as_expected() -> bool {
+  return emit<StableHlo>(small_module()) == small_stablehlo;
+}
+FXPASS_TEST_TWICE(stablehlo_is_as_expected)
 
 /// The module of the smallest program there is: `main() -> pred[] constant(true)`.
 constexpr auto smallest_module() -> hlo::Module {

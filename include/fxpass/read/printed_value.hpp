@@ -2,8 +2,8 @@
 #pragma once
 
 #include <fxpass/read/fx_document.hpp>
+#include <fxpass/support/dtype.hpp>
 
-#include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -21,24 +21,10 @@ namespace fxpass::detail {
 /// A number in sizes or strides that the text does not show. It is written as a symbol, so that whatever
 /// hangs on it is refused and not guessed.
 inline constexpr std::string_view unknown_number = "unknown";
-/// PyTorch's name of the dtype that annotations abbreviate to `text`; empty if it is none
-/// (torch/utils/_dtype_abbrs.py).
+/// PyTorch's name of the dtype that annotations abbreviate to `text`; empty if it is none.
 [[nodiscard]] inline auto dtype_of_abbreviation(std::string_view text) -> std::string_view {
-  struct Abbreviation {
-    std::string_view text;
-    std::string_view name;
-  };
-  static constexpr std::array<Abbreviation, 24> abbreviations{{
-      {"bf16", "bfloat16"}, {"f64", "float64"}, {"f32", "float32"}, {"f16", "float16"},
-      {"f8e4m3fn", "float8_e4m3fn"}, {"f8e5m2", "float8_e5m2"}, {"f8e4m3fnuz", "float8_e4m3fnuz"},
-      {"f8e5m2fnuz", "float8_e5m2fnuz"}, {"f8e8m0fnu", "float8_e8m0fnu"}, {"f4e2m1fnx2", "float4_e2m1fn_x2"},
-      {"c32", "complex32"}, {"c64", "complex64"}, {"c128", "complex128"},
-      {"i8", "int8"}, {"i16", "int16"}, {"i32", "int32"}, {"i64", "int64"},
-      {"b8", "bool"}, {"u8", "uint8"}, {"u16", "uint16"}, {"u32", "uint32"}, {"u64", "uint64"},
-      {"b16", "bits16"}, {"b1x8", "bits1x8"},
-  }};
-  for (const Abbreviation& a : abbreviations)
-    if (a.text == text) return a.name;
+  for (const DTypeInfo& info : dtype_table)
+    if (info.short_name == text) return info.torch_name;
   return {};
 }
 

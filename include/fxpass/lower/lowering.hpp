@@ -123,9 +123,14 @@ constexpr auto names_of() {
   }
 }
 
-/// The same as a constant, worked out once for a lowering.
+/// The same as a constant, worked out once for a lowering. `L::op` may be an array of anything that is text.
 template <class L>
-inline constexpr auto names_in = names_of<L>();
+inline constexpr auto names_in = [] {
+  std::array<std::string_view, std::tuple_size<decltype(names_of<L>())>::value> names{};
+  std::size_t n = 0;
+  for (const std::string_view name : names_of<L>()) names[n++] = name;
+  return names;
+}();
 
 /// The names of one lowering of a list.
 struct LoweringNames {

@@ -2,20 +2,20 @@
 #include <fxpass/fxpass.hpp>
 #include <fxpass/read/pt2.hpp>
 
-struct CountDropout {  // a pass: a plain struct
-  static constexpr std::string_view name = "count_dropout";
-  using keeps = fxpass::everything;  // it only looks
+struct RefuseDropout {  // a pass: a plain struct
+  static constexpr std::string_view name = "refuse_dropout";
 
-  constexpr auto run(fxpass::Graph graph, fxpass::Context& context) const -> fxpass::Expected<fxpass::Graph> {
-    for (const fxpass::Node& node : graph.nodes())
-      if (graph.schema(graph.op(node.op)).base() == "aten.dropout") context.count("dropouts");
-    return graph;
+  constexpr auto run(const fxpass::Graph& graph, fxpass::Context&) const -> fxpass::Status {  // it only looks
+    for (fxpass::NodeId id; id.index < graph.node_count(); ++id.index)
+      if (graph.schema(graph.op(id)).base() == "aten.dropout")
+        return fxpass::error_at(graph, id, fxpass::DiagnosticCode::unsupported, "is of no use in inference");
+    return {};
   }
 };
 
 int main() {
   constexpr auto pipeline =
-      fxpass::get_default_pass_manager().insert_before<fxpass::InPlaceToOutOfPlacePass>(CountDropout{});
+      fxpass::get_default_pass_manager().insert_before<fxpass::InPlaceToOutOfPlacePass>(RefuseDropout{});
 
   const auto written = fxpass::read_pt2("decode.pt2")                      // Module<>
                            .and_then(pipeline)                             // Module<OutOfPlace, OnTargetDevice, ...>

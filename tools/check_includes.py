@@ -32,9 +32,9 @@ COMMON = {"config.hpp", "version.hpp", "fwd.hpp"}
 
 CORE = {"support", "ops", "graph", "pass", "passes"}
 # In the core only narrow Hana headers, and none of the standard ones that are costly, or not constexpr on every compiler.
-NOT_IN_CORE = {"any", "deque", "execution", "filesystem", "format", "forward_list", "functional", "future", "list", "map",
-               "memory_resource", "mutex", "random", "set", "string", "thread", "tuple", "unordered_map",
-               "unordered_set", "variant"}
+NOT_IN_CORE = {"algorithm", "any", "deque", "execution", "filesystem", "format", "forward_list", "functional", "future",
+               "iterator", "list", "map", "memory", "memory_resource", "mutex", "random", "set", "span", "string", "thread",
+               "tuple", "unordered_map", "unordered_set", "variant"}
 # Nowhere: streams bring static initialisers and locales, the others cost more than the rest of a header.
 NOWHERE = {"fstream", "iomanip", "iostream", "istream", "locale", "ostream", "ranges", "regex", "sstream"}
 THIRD_PARTY = {"boost/": CORE, "range/v3/": {"lower", "neuron", "emit", "read"},

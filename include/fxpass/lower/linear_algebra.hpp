@@ -236,9 +236,10 @@ struct LowerEinsum {
     }
     std::size_t ellipsis = 0;  // dimensions that it stands for
     for (const Labelled& term : terms)
-      for (const char label : term.labels)
-        if (!is_letter(label) && static_cast<std::size_t>(label) > ellipsis)
-          ellipsis = static_cast<std::size_t>(label);
+      for (const char label : term.labels) {
+        const std::size_t dims = static_cast<unsigned char>(label);
+        if (!is_letter(label) && dims > ellipsis) ellipsis = dims;
+      }
     const std::string_view right = equation.substr(arrow + 2);
     std::size_t letters = 0;
     for (const char ch : right) letters += is_letter(ch) ? 1 : 0;

@@ -232,7 +232,7 @@ class FxCodeParser {
     if (!parser_.read_expressions(first)) return false;
     if (lexer_.peek().is(":")) {
       if (!read_annotation(s.annotation)) return false;
-      if (!lexer_.peek().is("=")) return annotate_parameter(result, first, std::move(s.annotation));
+      if (!lexer_.peek().is("=")) return annotate_parameter(result, first, s.annotation);
     }
     if (is_assignment_operator(lexer_.peek())) {
       s.kind = FxStatement::Kind::in_place;
@@ -278,7 +278,8 @@ class FxCodeParser {
   static auto is_flattening(const PythonExpression& value) -> bool {
     return value.is(PythonKind::call) && dotted_path(value.parts[0]) == "fx_pytree.tree_flatten_spec";
   }
-  auto annotate_parameter(FxClass& result, const PythonExpression& name, std::string annotation) -> bool {
+  auto annotate_parameter(FxClass& result, const PythonExpression& name, const std::string& annotation)
+      -> bool {
     for (FxClass::Parameter& parameter : result.parameters)
       if (name.is_name(parameter.name)) parameter.annotation = annotation;
     return true;

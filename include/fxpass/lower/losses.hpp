@@ -129,8 +129,9 @@ struct LowerBinaryCrossEntropyWithLogits {
     auto& b = c.builder();
     const auto [x, y] = detail::loss_operands(c, call);
     if (!x.valid() || !y.valid()) return {};
-    const auto other = [&](std::string_view name) {
-      return c.broadcast_to(call, b.convert(c.tensor(call, name), b.dtype(x)), b.dims(x));
+    // A copy: Clang reads no structured binding through a lambda in a constant expression.
+    const auto other = [&, like = x](std::string_view name) {
+      return c.broadcast_to(call, b.convert(c.tensor(call, name), b.dtype(like)), b.dims(like));
     };
     const hlo::Value one = c.full_like(x, 1.0), zero = c.full_like(x, 0.0);
     hlo::Value tail = b.add(b.log_plus_one(b.exponential(b.negate(b.abs(x)))), b.maximum(b.negate(x), zero));

@@ -132,9 +132,8 @@ constexpr auto at_compile_time = []<std::size_t... I>(std::index_sequence<I...>)
   return std::array<bool, sizeof...(I)>{is_lowered_at_compile_time<Given, I>...};
 }(std::make_index_sequence<entries.size()>());
 
-
-/// Whether the running program lowers the same operators, and but for one in twenty all of them: `einsum`, say, asks for
-/// an equation, and no schema tells how it looks.
+/// Whether the running program lowers the same operators, and but for one in twenty all of them: `einsum`,
+/// say, asks for an equation, and no schema tells how it looks.
 template <Options Given>
 auto agrees_with_run_time() -> bool {
   std::size_t lowered = 0;

@@ -173,7 +173,8 @@ struct Unwrapped<Overriding<L>> {
 class NamePrefix {
  public:
   constexpr NamePrefix() = default;
-  constexpr explicit NamePrefix(std::string_view name) : first_(number(name, 0)), second_(number(name, 8)) {}
+  constexpr explicit NamePrefix(std::string_view name)
+      : first_(number(name.data(), name.size(), 0)), second_(number(name.data(), name.size(), 8)) {}
 
   friend constexpr auto operator==(NamePrefix, NamePrefix) -> bool = default;
   friend constexpr auto operator<(NamePrefix a, NamePrefix b) -> bool {
@@ -181,10 +182,10 @@ class NamePrefix {
   }
 
  private:
-  static constexpr auto number(std::string_view name, std::size_t begin) -> std::uint64_t {
+  static constexpr auto number(const char* name, std::size_t size, std::size_t begin) -> std::uint64_t {
     std::uint64_t n = 0;
     for (std::size_t i = begin; i < begin + 8; ++i)
-      n = n << 8U | (i < name.size() ? static_cast<unsigned char>(name[i]) : 0U);
+      n = n << 8U | (i < size ? static_cast<unsigned char>(name[i]) : 0U);
     return n;
   }
 

@@ -5,7 +5,6 @@
 #include <fxpass/passes/alias_analysis.hpp>
 #include <fxpass/support/span.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -153,7 +152,8 @@ class Functionaliser {
   enum class Target : std::uint8_t {
     select, slice, diagonal, permute, expand, reshape, select_scatter, slice_scatter, diagonal_scatter,
   };
-  static constexpr std::string_view targets[] = {
+  static constexpr std::size_t target_count = 9;
+  static constexpr std::string_view targets[target_count] = {
       "torch.ops.aten.select.int",      "torch.ops.aten.slice.Tensor",           "torch.ops.aten.diagonal.default",
       "torch.ops.aten.permute.default", "torch.ops.aten.expand.default",         "torch.ops.aten.reshape.default",
       "torch.ops.aten.select_scatter.default", "torch.ops.aten.slice_scatter.default",
@@ -327,7 +327,7 @@ class Functionaliser {
   Pool<Value> values_;
   Pool<State> storages_;
   Pool<NodeId> substitutes_;
-  std::array<TextId, std::size(targets)> targets_{};  ///< as texts of the graph, once they have been used
+  TextId targets_[target_count]{};  ///< as texts of the graph, once they have been used
   bool changes_operands_ = false;
 };
 

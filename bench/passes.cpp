@@ -30,6 +30,7 @@ constexpr MakeGraph chain = elementwise_chain;
 constexpr MakeGraph to_one_input = in_place_writes<Writes::to_one_input>;
 constexpr MakeGraph through_views_of_one = in_place_writes<Writes::through_views_of_one>;
 constexpr MakeGraph through_views_of_many = in_place_writes<Writes::through_views_of_many>;
+constexpr MakeGraph decode = decode_step;
 constexpr MakeGraph pure_kernels = kernels_and_collectives<1>;
 constexpr MakeGraph writing_kernels = kernels_and_collectives<0>;
 
@@ -112,7 +113,9 @@ BENCHMARK_CAPTURE(writes, chain, chain)->Apply(sizes)->UseManualTime();
 BENCHMARK_CAPTURE(writes, to_one_input, to_one_input)->Apply(sizes)->UseManualTime();
 BENCHMARK_CAPTURE(writes, through_views_of_one, through_views_of_one)->Apply(sizes)->UseManualTime();
 BENCHMARK_CAPTURE(writes, through_views_of_many, through_views_of_many)->Apply(sizes)->UseManualTime();
+BENCHMARK_CAPTURE(writes, decode, decode)->Apply(sizes)->UseManualTime();
 BENCHMARK_CAPTURE(default_pipeline, chain, chain)->Apply(sizes)->UseManualTime();
+BENCHMARK_CAPTURE(default_pipeline, decode, decode)->Apply(sizes)->UseManualTime();
 BENCHMARK_CAPTURE(default_pipeline, through_views_of_one, through_views_of_one)
     ->Apply(sizes)
     ->UseManualTime();

@@ -231,6 +231,7 @@ class SweepRunner {
       if (wanted_ == 0 && !uses_replaced(NodeId{i})) continue;
       place_ = NodeId{i};
       here_.clear();
+      has_changed_ = false;
       (turn<I>(passes, static_cast<SweepState<I, sweep_state<P>>&>(states).value), ...);
       if (running_ == 0) break;
     }
@@ -244,23 +245,27 @@ class SweepRunner {
 
   template <std::size_t I, class Pass, class State>
   constexpr void turn(const Pass& pass, State& state) {
-    if ((wanted_ & bit<I>) != 0 && here_.empty())
+    if ((wanted_ & bit<I>) == 0 && (replaced_[I].empty() || (running_ & bit<I>) == 0)) return;
+    if (here_.empty()) {
       take<I>(pass, state, place_, wanted_, here_);
-    else if (sweep_.editor_ && (running_ & bit<I>) != 0)
-      take_edited<I>(pass, state);
-  }
-  /// Pass `I` at a place where there may be other nodes, or other operands.
-  template <std::size_t I, class Pass, class State>
-  constexpr void take_edited(const Pass& pass, State& state) {
-    if (here_.empty() && !has_replaced_) return;
-    behind_.clear();
-    if (here_.empty()) here_.push_back(place_);
-    for (std::uint32_t k = 0; k < here_.size(); ++k) {
-      const NodeId id = here_[k];
-      if (!take<I>(pass, state, id, wants_[sweep_.graph_->node(id)], behind_)) return;
-      if (behind_.empty() || behind_.back() != id) behind_.push_back(id);
+    } else {
+      behind_.clear();
+      for (std::uint32_t k = 0; k < here_.size(); ++k) {
+        const NodeId id = here_[k];
+        if (!take<I>(pass, state, id, wants_[sweep_.graph_->node(id)], behind_)) return;
+        if (behind_.empty() || behind_.back() != id) behind_.push_back(id);
+      }
+      std::swap(here_, behind_);
     }
-    std::swap(here_, behind_);
+    if constexpr (I + 1 < count)
+      if (has_changed_) look_again();
+  }
+  /// Who, of the passes that follow, wants the nodes that are here now, and call what they call now.
+  constexpr void look_again() {
+    has_changed_ = false;
+    wanted_ = here_.empty() ? wants_[sweep_.graph_->node(place_)] : 0;
+    for (const NodeId id : here_) wanted_ |= wants_[sweep_.graph_->node(id)];
+    wanted_ &= running_;
   }
   /// Pass `I` at one node, which the passes in `wanted` want. Appends to `behind` what it inserted, and then the node, if
   /// it inserted anything. False if it failed.
@@ -303,7 +308,7 @@ class SweepRunner {
     sweep_.wants_every_node_ = false;
     // The node may call another operator now, and one that is new to the graph.
     wants_.grow(*sweep_.graph_);
-    wanted_ = wants_[sweep_.graph_->node(place_)] & running_;
+    has_changed_ = true;
     if (!sweep_.editor_) return;
     sweep_.take_replacements();
     has_replaced_ = has_replaced_ || !replaced_[I].empty();
@@ -347,7 +352,8 @@ class SweepRunner {
   NodeId place_;         ///< the node of the graph as it was
   Pool<NodeId> here_;    ///< the nodes at this place, as the pass whose turn it is sees them; empty: that one alone
   Pool<NodeId> behind_;  ///< as the next one will
-  PassSet wanted_ = 0;           ///< who wants the node at `place_`
+  PassSet wanted_ = 0;           ///< who wants one of them
+  bool has_changed_ = false;     ///< whether they have, since that was found out
   PassSet running_ = static_cast<PassSet>(-1);  ///< who has not failed, and stands before all who have
   SweepOutcome outcome_;
 };

@@ -109,7 +109,7 @@ template <class L>
 template <class L>
 using verdict_on_lowering = decltype(judge_lowering<L>());
 
-/// `L::op` as an array of names; empty if `L` is no lowering.
+/// `L::op`, which may be an array of anything that is text, as an array of names; empty if `L` is no lowering.
 template <class L>
 constexpr auto names_of() {
   if constexpr (!verdict_on_lowering<L>::ok) {
@@ -123,14 +123,9 @@ constexpr auto names_of() {
   }
 }
 
-/// The same as a constant, worked out once for a lowering. `L::op` may be an array of anything that is text.
+/// The same as a constant, worked out once for a lowering.
 template <class L>
-inline constexpr auto names_in = [] {
-  std::array<std::string_view, std::tuple_size<decltype(names_of<L>())>::value> names{};
-  std::size_t n = 0;
-  for (const std::string_view name : names_of<L>()) names[n++] = name;
-  return names;
-}();
+inline constexpr auto names_in = names_of<L>();
 
 /// The names of one lowering of a list.
 struct LoweringNames {

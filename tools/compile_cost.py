@@ -2,17 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What it costs to compile fxpass, as a property that is reviewed.
 
-The gate counts template instantiations, as clang++ traces them (-ftime-trace): for a given compiler and standard
-library the number is the same on every machine, and it moves with time and memory. Seconds and MiB are reported only.
+The gate counts template instantiations, as clang++ traces them (-ftime-trace): for a given compiler and
+standard library the number is the same on every machine, and it moves with time and memory. Seconds and MiB
+are reported only.
 
     tools/compile_cost.py --check             compare with the committed baseline; blocks at +3 %
     tools/compile_cost.py --record            write the baseline of this compiler and these libraries
     tools/compile_cost.py --attribute NAME    what a workflow instantiates, and what grew since the baseline
     tools/compile_cost.py --report            seconds and MiB of g++ and clang++, as a table
-    tools/compile_cost.py --constant          whether a module compiled at compile time leaves no code in the object
+    tools/compile_cost.py --constant          whether a module compiled at compile time leaves no code behind
     tools/compile_cost.py --self-test         whether the gate itself closes
 
-Exit status of --check: 0 in order, 1 red, 77 when there is no baseline for the compiler or the libraries here.
+Exit status of --check: 0 in order, 1 red, 77 when there is no baseline for the compiler or the libraries.
 """
 
 import argparse
@@ -43,7 +44,9 @@ PLAIN_PASS = """
 struct Pass{i} {{
   static constexpr std::string_view name = "pass_{i}";
   using keeps = fxpass::everything;
-  constexpr auto run(fxpass::Graph graph, fxpass::Context&) const -> fxpass::Expected<fxpass::Graph> {{ return graph; }}
+  constexpr auto run(fxpass::Graph graph, fxpass::Context&) const -> fxpass::Expected<fxpass::Graph> {{
+    return graph;
+  }}
 }};
 """
 EDITING_PASS = """
@@ -58,7 +61,9 @@ struct Pass{i} {{
   static constexpr std::string_view name = "pass_{i}";
   using keeps = fxpass::everything;
   struct State {{}};
-  constexpr auto begin(fxpass::Graph&, fxpass::Artifacts<Pass{i}>&, fxpass::Context&) const -> State {{ return {{}}; }}
+  constexpr auto begin(fxpass::Graph&, fxpass::Artifacts<Pass{i}>&, fxpass::Context&) const -> State {{
+    return {{}};
+  }}
   static constexpr auto wants(const fxpass::Operator&) -> bool {{ return true; }}
   constexpr auto visit(State&, fxpass::Sweep&) const -> fxpass::Status {{ return {{}}; }}
   constexpr auto finish(State&, fxpass::Graph&, fxpass::Context&) const -> fxpass::Status {{ return {{}}; }}
@@ -78,7 +83,7 @@ auto run(fxpass::Graph graph) -> bool {{
 
 
 def series(pass_text: str, count: int, tail: str) -> str:
-    """`count` passes, then `tail` with all of them in place of {composed} (pipeline(...)), {chain} or {types}."""
+    """`count` passes, then `tail` with all of them in place of {composed}, {chain}, {types} or {calls}."""
     passes = [f"Pass{i}" for i in range(count)]
     values = [f"{p}()" for p in passes]
     calls = "".join(f"  if (result) result = {v}.run(*std::move(result), context);\n" for v in values)
@@ -102,8 +107,8 @@ SERIES = {
     "chain_32": (PLAIN_PASS, 32, CHAIN),
     "order_32": (PLAIN_PASS, 32, ORDER_ONLY),
 }
-# For the report only: the passes of a series without a pipeline, text that must not compile, and the single header,
-# which lags behind the headers between two runs of tools/amalgamate.py.
+# For the report only: the passes of a series without a pipeline, text that must not compile, and the single
+# header, which lags behind the headers between two runs of tools/amalgamate.py.
 UNCOUNTED_SERIES = {
     "by_hand_8": (PLAIN_PASS, 8, BY_HAND_REBUILDING),
     "by_hand_128": (PLAIN_PASS, 128, BY_HAND_REBUILDING),
@@ -124,8 +129,8 @@ def workflows(folder: pathlib.Path) -> dict[str, pathlib.Path]:
 
 def macros(compiler: str, include: pathlib.Path) -> dict[str, str]:
     text = ("#include <version>\n#include <boost/version.hpp>\n#include <range/v3/version.hpp>\n")
-    out = subprocess.run([compiler, "-std=c++20", f"-I{include}", "-E", "-dM", "-xc++", "-"], input=text, text=True,
-                         stdout=subprocess.PIPE, check=True).stdout
+    command = [compiler, "-std=c++20", f"-I{include}", "-E", "-dM", "-xc++", "-"]
+    out = subprocess.run(command, input=text, text=True, stdout=subprocess.PIPE, check=True).stdout
     return dict(re.findall(r"#define (\w+) (.*)", out))
 
 
@@ -139,8 +144,7 @@ def environment(compiler: str, include: pathlib.Path) -> dict[str, str]:
                                   number("__clang_patchlevel__")]),
             "standard library": stdlib,
             "Boost": number("BOOST_VERSION"),
-            "range-v3": number("RANGE_V3_VERSION") if "RANGE_V3_VERSION" in m and "*" not in m["RANGE_V3_VERSION"]
-            else ".".join(number(f"RANGE_V3_{part}") for part in ("MAJOR", "MINOR", "PATCHLEVEL"))}
+            "range-v3": ".".join(number(f"RANGE_V3_{part}") for part in ("MAJOR", "MINOR", "PATCHLEVEL"))}
 
 
 def baseline_file(env: dict[str, str]) -> pathlib.Path:
@@ -163,8 +167,9 @@ def template_of(detail: str) -> str:
     return "".join(out)
 
 
-def instantiations(compiler: str, include: pathlib.Path, source: pathlib.Path, folder: pathlib.Path) -> collections.Counter:
-    """How often each template is instantiated when `source` is compiled. Code is not generated: it changes nothing."""
+def instantiations(compiler: str, include: pathlib.Path, source: pathlib.Path,
+                   folder: pathlib.Path) -> collections.Counter:
+    """How often each template is instantiated when `source` is compiled; no code is made of them."""
     trace = folder / (source.stem + ".json")
     command = [compiler, *FLAGS, f"-I{include}", "-c", "-Xclang", "-fsyntax-only", f"-ftime-trace={trace}",
                "-ftime-trace-granularity=0", "-o", str(folder / "unused.o"), str(source)]
@@ -179,22 +184,24 @@ def instantiations(compiler: str, include: pathlib.Path, source: pathlib.Path, f
 def leftovers(symbols: str) -> list[str]:
     """What an object with nothing but constants would not have, in what nm printed."""
     rows = [line.split() for line in symbols.splitlines()]
+    long_names = [row[-1] for row in rows if len(row[-1]) > LONGEST_SYMBOL]
     return ([f"code: {row[-1]}" for row in rows if row[-2] in "TtWwiu"] +
-            [f"a symbol of {len(row[-1])} characters: {row[-1]}" for row in rows if len(row[-1]) > LONGEST_SYMBOL])
+            [f"a symbol of {len(name)} characters: {name}" for name in long_names])
 
 
 def constant(args, folder: pathlib.Path) -> int:
     source = ROOT / "examples" / "compile_time_hlo" / "constant.cpp"
     made = folder / "constant.o"
     flags = [flag for flag in FLAGS if flag != "-O0"]
-    subprocess.run([args.compiler, *flags, "-O2", f"-I{args.include}", "-c", str(source), "-o", str(made)], check=True)
+    subprocess.run([args.compiler, *flags, "-O2", f"-I{args.include}", "-c", str(source), "-o", str(made)],
+                   check=True)
     found = leftovers(subprocess.run(["nm", str(made)], text=True, stdout=subprocess.PIPE, check=True).stdout)
     print("\n".join(found) or f"{source.relative_to(ROOT)}: no code, no long symbol")
     return 1 if found else 0
 
 
 def growth(new: collections.Counter, old: dict[str, int], rows: int) -> list[str]:
-    """The templates that grew most. Those that the baseline does not list were instantiated fewer than LISTED times."""
+    """The templates that grew most. What the baseline does not list was instantiated under LISTED times."""
     names = set(old) | {n for n, k in new.items() if k >= LISTED}
     change = {n: new.get(n, 0) - old.get(n, 0) for n in names}
     grown = sorted((n for n in change if change[n] > 0), key=lambda n: (-change[n], n))
@@ -236,7 +243,8 @@ def check(args, folder: pathlib.Path) -> int:
         change = (count - was) / max(was, 1)
         bad = is_red(count, was)
         red = red or bad
-        print(f"{'RED ' if bad else 'ok  '} {name:18} {count:7}  {100 * change:+6.1f} %  (was {was})", flush=True)
+        print(f"{'RED ' if bad else 'ok  '} {name:18} {count:7}  {100 * change:+6.1f} %  (was {was})",
+              flush=True)
         if change >= BLOCK:
             print("\n".join(growth(new, old["templates"], 12)))
         elif change <= RERECORD:

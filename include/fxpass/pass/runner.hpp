@@ -29,7 +29,8 @@ struct Member {
 };
 template <class Indices, class... P>
 struct Members;
-/// The passes of a pipeline, by flat inheritance: an element is a cast away, and a pipeline costs O(passes) to compile.
+/// The passes of a pipeline, by flat inheritance: an element is a cast away, and a pipeline costs O(passes)
+/// to compile.
 template <std::size_t... I, class... P>
 struct Members<std::index_sequence<I...>, P...> : Member<I, P>... {
   constexpr Members() = default;
@@ -105,15 +106,18 @@ struct RunPlan {
     return result;
   }();
 
-  /// Whether pass `i` would fill in an artifact that a pass from `first` on uses: not in one traversal with it.
+  /// Whether pass `i` would fill in an artifact that a pass from `first` on uses: not in one traversal with
+  /// it.
   [[nodiscard]] static constexpr auto overwrites_since(std::size_t first, std::size_t i) -> bool {
     constexpr std::array<Span<const FactInfo>, pass_count> filled_in{fact_infos<filled_in_by<P>>...};
     for (const FactInfo& fact : filled_in[i])
       for (std::size_t k = first; k < i && fact.has_artifact; ++k)
-        if (Contract::lists(contracts_of<P...>[k]->needs, fact) || Contract::lists(filled_in[k], fact)) return true;
+        if (Contract::lists(contracts_of<P...>[k]->needs, fact) || Contract::lists(filled_in[k], fact))
+          return true;
     return false;
   }
-  /// Passes [first[g], first[g + 1]) run in one traversal: neighbours that are forward passes, with no checks between.
+  /// Passes [first[g], first[g + 1]) run in one traversal: neighbours that are forward passes, with no checks
+  /// between.
   struct Groups {
     std::array<std::size_t, pass_count + 1> first{};
     std::size_t count = 0;
@@ -136,7 +140,8 @@ struct RunPlan {
     const std::array<bool, pass_count> forward{ForwardPass<P>...};
     std::array<Way, pass_count> result{};
     for (std::size_t i = 0; i < pass_count; ++i) result[i].is_alone = !forward[i];
-    for (std::size_t g = 0; g < groups.count; ++g) result[groups.first[g]].sweeps = groups.first[g + 1] - groups.first[g];
+    for (std::size_t g = 0; g < groups.count; ++g)
+      result[groups.first[g]].sweeps = groups.first[g + 1] - groups.first[g];
     return result;
   }();
 };
@@ -160,9 +165,9 @@ struct ResultOfRun<true, Facts, P...> {
 /// Says that a pass is run by itself.
 struct Alone {};
 
-/// A run of passes on a module of which the facts `Universe` can be true. What there is to do for one pass knows nothing
-/// of the pipeline that the pass is in: a function of its own for each place of each pipeline is what a compiler would
-/// spend most of its time on.
+/// A run of passes on a module of which the facts `Universe` can be true. What there is to do for one pass
+/// knows nothing of the pipeline that the pass is in: a function of its own for each place of each pipeline
+/// is what a compiler would spend most of its time on.
 template <class Universe>
 class Run;
 template <class... F>
@@ -171,10 +176,11 @@ class Run<facts<F...>> {
   using Plan = StepPlan<sizeof...(F)>;
 
   template <class M>
-  constexpr Run(M& module, Context& context) : context_(&context), graph_(ModuleMaker::take_apart(module, slots_)) {}
+  constexpr Run(M& module, Context& context)
+      : context_(&context), graph_(ModuleMaker::take_apart(module, slots_)) {}
 
-  /// Runs a pass that is no forward pass; whether it was successful. Not much more than the call, since a compiler makes
-  /// this anew for each pass.
+  /// Runs a pass that is no forward pass; whether it was successful. Not much more than the call, since a
+  /// compiler makes this anew for each pass.
   template <class Pass>
   constexpr auto run_pass(Alone, const Pass& pass, const Plan& plan) -> bool {
     if constexpr (!std::same_as<filled_in_by<Pass>, facts<>>) clear_artifacts(pass);
@@ -197,7 +203,8 @@ class Run<facts<F...>> {
     (clear_artifacts(passes), ...);
     constexpr std::array<std::string_view, sizeof...(Pass)> names{Pass::name...};
     std::array<Context, sizeof...(Pass)> contexts;
-    SweepOutcome outcome = SweepRunner<Pass...>::run(graph_, contexts, artifacts_for<Pass>(slots_)..., passes...);
+    SweepOutcome outcome =
+        SweepRunner<Pass...>::run(graph_, contexts, artifacts_for<Pass>(slots_)..., passes...);
     if (outcome.moved) contexts.back().renumbered(*std::move(outcome.moved));
     for (std::size_t k = 0; k < contexts.size() && (outcome.failed == no_pass || k <= outcome.failed); ++k)
       pass_on(names[k], contexts[k]);
@@ -239,13 +246,15 @@ class Run<facts<F...>> {
     if (!plan.rechecks) return true;
     Diagnostics violations;
     for (std::size_t u = 0; u < sizeof...(F); ++u)
-      if (plan.rechecked[u]) check_fact(fact_infos<facts<F...>>[u], graph_, violations, "the pass does not keep");
+      if (plan.rechecked[u])
+        check_fact(fact_infos<facts<F...>>[u], graph_, violations, "the pass does not keep");
     if (violations.empty()) return true;
     status_ = in_pass(pass, std::move(violations));
     return false;
   }
 
-  /// What a pass is to establish it gets empty, unless it needs what is there. A pass that is off gets nothing.
+  /// What a pass is to establish it gets empty, unless it needs what is there. A pass that is off gets
+  /// nothing.
   template <class Pass>
   constexpr void clear_artifacts(const Pass& pass) {
     if (!is_skipped(pass)) clear_artifacts(filled_in_by<Pass>(), needs_of<Pass>());
@@ -259,8 +268,8 @@ class Run<facts<F...>> {
     if constexpr (FactWithArtifact<E> && !(std::same_as<E, N> || ...))
       static_cast<ArtifactSlot<E>&>(slots_).value = typename E::artifact();
   }
-  /// Artifacts that name nodes, and are of use to later passes, follow the nodes to their places; those of `Made` name
-  /// them already.
+  /// Artifacts that name nodes, and are of use to later passes, follow the nodes to their places; those of
+  /// `Made` name them already.
   template <class Made>
   constexpr void renumber(const Renumbering& moved, [[maybe_unused]] const Plan& plan) {
     std::size_t u = 0;
@@ -268,7 +277,8 @@ class Run<facts<F...>> {
   }
   template <class Fact, class Made>
   constexpr void renumber_artifact(const Renumbering& moved, bool holds) {
-    if constexpr (requires(typename Fact::artifact& artifact) { artifact.renumber(moved); } && !lists<Fact, Made>)
+    if constexpr (requires(typename Fact::artifact& artifact) { artifact.renumber(moved); } &&
+                  !lists<Fact, Made>)
       if (holds) static_cast<ArtifactSlot<Fact>&>(slots_).value.renumber(moved);
   }
   constexpr void pass_on(std::string_view pass, const Context& context) {
@@ -291,7 +301,9 @@ class PipelineRunner : Run<typename RunPlan<typename M::facts, P...>::Universe> 
       : Base(module, context), passes_(&passes) {}
 
   /// Each run of forward passes in one traversal.
-  [[nodiscard]] constexpr auto run() && -> Expected<Result> { return run_all(std::index_sequence_for<P...>()); }
+  [[nodiscard]] constexpr auto run() && -> Expected<Result> {
+    return run_all(std::index_sequence_for<P...>());
+  }
   /// As part of a pass: `context` is that pass's, and gets statistics and moves of nodes as well as warnings.
   [[nodiscard]] constexpr auto run_as_part() && -> Expected<Result> {
     this->is_part_ = true;
@@ -313,7 +325,8 @@ class PipelineRunner : Run<typename RunPlan<typename M::facts, P...>::Universe> 
 
   template <std::size_t... I>
   constexpr auto run_all(std::index_sequence<I...>) -> Expected<Result> {
-    static_cast<void>((run_pass(WayOf<I>(), static_cast<const Member<I, P>&>(*passes_).value, Plan::steps[I]) && ...));
+    static_cast<void>(
+        (run_pass(WayOf<I>(), static_cast<const Member<I, P>&>(*passes_).value, Plan::steps[I]) && ...));
     return result();
   }
   template <std::size_t... I, class... O>
@@ -367,7 +380,8 @@ class PipelineRunner : Run<typename RunPlan<typename M::facts, P...>::Universe> 
     }
   }
   template <class O>
-  constexpr void notify_failed(O& observer, std::string_view name, const Diagnostics& errors, const Graph& before) {
+  constexpr void notify_failed(O& observer, std::string_view name, const Diagnostics& errors,
+                               const Graph& before) {
     if constexpr (SeesFailure<O>) observer.failed(name, errors, before);
   }
 

@@ -23,15 +23,15 @@ template <class T>
 [[nodiscard]] consteval auto function_text() -> std::string_view {
   return __PRETTY_FUNCTION__;
 }
-/// Names `T`; two types have the same text only if they are the same type. What stands before the name in the text of a
-/// function is the same for all types, and not worth hashing and comparing.
+/// Names `T`; two types have the same text only if they are the same type. What stands before the name in the
+/// text of a function is the same for all types, and not worth hashing and comparing.
 template <class T>
 [[nodiscard]] consteval auto type_text() -> std::string_view {
   return function_text<T>().substr(function_text<void>().find("void"));
 }
 
-/// A number for a type. It is a hash of the type's name, since the address of a tag per type is no constant expression
-/// under g++ 12's -fsanitize=undefined.
+/// A number for a type. It is a hash of the type's name, since the address of a tag per type is no constant
+/// expression under g++ 12's -fsanitize=undefined.
 template <class T>
 inline constexpr std::uint64_t type_id = hash(type_text<T>());
 
@@ -51,8 +51,7 @@ auto find_indexed(const Indexed<I, T>&) -> Indexed<I, T>;
 template <std::size_t I, class List>
 struct At;
 template <std::size_t I, template <class...> class List, class... T>
-struct At<I, List<T...>>
-    : decltype(find_indexed<I>(IndexedTypes<std::index_sequence_for<T...>, T...>())) {};
+struct At<I, List<T...>> : decltype(find_indexed<I>(IndexedTypes<std::index_sequence_for<T...>, T...>())) {};
 template <std::size_t I, class List>
 using at = typename At<I, List>::type;
 

@@ -14,9 +14,9 @@
 /// @file
 /// `Pool<T>`: a growing array of plain records, the one container of the graph.
 ///
-/// Why not `std::vector`: a pool copies by `memcpy`, keeps no per-element state, indexes with 32 bits (half the size of
-/// every range stored in a record), and works in constant evaluation at sizes where `std::vector` of libstdc++ 12 meets
-/// Clang's step limit.
+/// Why not `std::vector`: a pool copies by `memcpy`, keeps no per-element state, indexes with 32 bits (half
+/// the size of every range stored in a record), and works in constant evaluation at sizes where `std::vector`
+/// of libstdc++ 12 meets Clang's step limit.
 
 namespace fxpass {
 
@@ -34,7 +34,8 @@ struct Range {
 
 namespace detail {
 /// The capacity with which a block of `capacity` elements of `size` bytes is followed, so that `count` fit.
-[[nodiscard]] constexpr auto enough(std::uint32_t count, std::uint32_t capacity, std::size_t size) -> std::uint32_t {
+[[nodiscard]] constexpr auto enough(std::uint32_t count, std::uint32_t capacity, std::size_t size)
+    -> std::uint32_t {
   // The first block is a cache line: short texts and lists are made often, and mostly stay short.
   const std::uint32_t first = size <= 8 ? static_cast<std::uint32_t>(64 / size) : 8;
   const std::uint32_t doubled = capacity < first ? first : capacity * 2;
@@ -44,8 +45,8 @@ namespace detail {
 
 /// A growing array of trivially copyable records.
 ///
-/// Regular: copyable, movable, `==` by elements. Element addresses are stable only until the next growth; indices are
-/// stable for ever. Appending is amortised O(1), copying O(size) by `memcpy`.
+/// Regular: copyable, movable, `==` by elements. Element addresses are stable only until the next growth;
+/// indices are stable for ever. Appending is amortised O(1), copying O(size) by `memcpy`.
 template <class T>
 class Pool {
   static_assert(std::is_trivially_copyable_v<T>, "fxpass::Pool holds plain records only");
@@ -59,8 +60,7 @@ class Pool {
   /// Copies the elements: O(size).
   constexpr Pool(const Pool& other) { append(other.view()); }
   /// Takes the elements; `other` is then empty. O(1).
-  constexpr Pool(Pool&& other) noexcept
-      : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
+  constexpr Pool(Pool&& other) noexcept : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
     other.forget();
   }
   /// Copies the elements, into the memory there is if it suffices: O(size).
@@ -151,8 +151,8 @@ class Pool {
   }
 
  private:
-  // At run time by bytes, and by the builtin, which a compiler that does not optimise folds too: the functions of
-  // std::allocator are otherwise compiled for each type of element.
+  // At run time by bytes, and by the builtin, which a compiler that does not optimise folds too: the
+  // functions of std::allocator are otherwise compiled for each type of element.
   [[nodiscard]] static constexpr auto allocate(std::uint32_t count) -> T* {
     if (__builtin_is_constant_evaluated()) return std::allocator<T>().allocate(count);
     return static_cast<T*>(::operator new(sizeof(T) * count));

@@ -8,8 +8,9 @@
 /// @file
 /// `Span<T>`: elements that lie one behind the other, and belong to somebody else.
 ///
-/// Why not `std::span`: each element type of one costs g++ 12 some 9 ms, mostly in the concepts of its iterators, where
-/// this costs 1 ms; and its iterators use up a constant evaluation's steps. The two convert into each other.
+/// Why not `std::span`: each element type of one costs g++ 12 some 9 ms, mostly in the concepts of its
+/// iterators, where this costs 1 ms; and its iterators use up a constant evaluation's steps. The two convert
+/// into each other.
 
 namespace fxpass {
 
@@ -21,8 +22,9 @@ template <class C>
 using pointer_into = decltype(std::declval<C&>().data());
 }  // namespace detail
 
-/// `size()` elements from `data()` on. A value of two words, passed by value; valid as long as the elements are. Made of
-/// arrays, and of whatever has `data()` and `size()`: vectors, pools, `std::span`, texts. Accesses are not checked.
+/// `size()` elements from `data()` on. A value of two words, passed by value; valid as long as the elements
+/// are. Made of arrays, and of whatever has `data()` and `size()`: vectors, pools, `std::span`, texts.
+/// Accesses are not checked.
 template <class T>
 class Span {
  public:
@@ -39,7 +41,8 @@ class Span {
   constexpr Span(T (&array)[N]) : data_(array), size_(N) {}  // NOLINT(google-explicit-constructor)
   /// Of a container; of one that is about to die only where elements are const, as an argument of a call.
   template <class C>
-    requires(detail::points_to<detail::pointer_into<C>, T> && (std::is_const_v<T> || std::is_lvalue_reference_v<C>))
+    requires(detail::points_to<detail::pointer_into<C>, T> &&
+             (std::is_const_v<T> || std::is_lvalue_reference_v<C>))
   constexpr Span(C&& container)  // NOLINT(google-explicit-constructor)
       : data_(container.data()), size_(container.size()) {}
 
@@ -60,7 +63,9 @@ class Span {
   /// The first `count` elements. Needs `count <= size()`.
   [[nodiscard]] constexpr auto first(std::size_t count) const -> Span { return {data_, count}; }
   /// The elements from `begin` on. Needs `begin <= size()`.
-  [[nodiscard]] constexpr auto subspan(std::size_t begin) const -> Span { return {data_ + begin, size_ - begin}; }
+  [[nodiscard]] constexpr auto subspan(std::size_t begin) const -> Span {
+    return {data_ + begin, size_ - begin};
+  }
   /// `count` elements from `begin` on. Needs `begin + count <= size()`.
   [[nodiscard]] constexpr auto subspan(std::size_t begin, std::size_t count) const -> Span {
     return {data_ + begin, count};

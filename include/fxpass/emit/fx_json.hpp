@@ -6,10 +6,10 @@
 #include <fxpass/graph/print.hpp>
 #include <fxpass/support/json_text.hpp>
 #include <fxpass/support/python_literal.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 /// @file
@@ -105,7 +105,7 @@ class FxJsonWriter {
     }
     put('}');
   }
-  constexpr void write_arguments(std::span<const Argument> arguments) {
+  constexpr void write_arguments(Span<const Argument> arguments) {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       put(i == 0 ? "" : ", ");
       write_argument(arguments[i]);
@@ -200,7 +200,7 @@ class FxJsonWriter {
     if (s.is_symbolic()) return put_string(graph_.expression(s));
     put(s.value());
   }
-  constexpr void write_sym_ints(std::span<const SymInt> numbers) {
+  constexpr void write_sym_ints(Span<const SymInt> numbers) {
     put('[');
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       put(i == 0 ? "" : ", ");

@@ -6,10 +6,10 @@
 #include <fxpass/read/printed_text.hpp>
 #include <fxpass/read/printed_value.hpp>
 #include <fxpass/read/python_argument.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -417,7 +417,7 @@ class FxCodeTranslator {
       note_member(s);
       if (!add_lifted_attribute(s)) return false;
     }
-    const std::span<const FxStatement> statements(source.statements);
+    const Span<const FxStatement> statements(source.statements);
     for (std::size_t i = 0; i < statements.size(); ++i) {
       // The statement behind one that works in place names its node: `x += y;  iadd = x`
       const bool is_named = statements[i].kind == FxStatement::Kind::in_place && i + 1 < statements.size() &&
@@ -623,7 +623,7 @@ class FxCodeTranslator {
                                {"|", "or_"},       {"^", "xor"}, {"<<", "lshift"}, {">>", "rshift"},
                                {"@", "matmul"},    {"==", "eq"}, {"!=", "ne"},     {"<", "lt"},
                                {">", "gt"},        {"<=", "le"}, {">=", "ge"}};
-    for (const Form& form : is_unary ? std::span<const Form>(unary) : std::span<const Form>(binary))
+    for (const Form& form : is_unary ? Span<const Form>(unary) : Span<const Form>(binary))
       if (form.symbol == symbol) return form.function;
     return {};
   }

@@ -104,6 +104,8 @@ def normalised(output, case):
 def said_by(compiler, outputs, includes, case):
     if outputs:
         path = outputs / pathlib.Path(compiler).name / f"{case.name}.txt"
+        if not path.exists():
+            sys.exit(f"{path} is not there: has the compile-fail test run?")
         return normalised(path.read_text(encoding="utf-8"), case)
     command = [compiler, *FLAGS, f"-I{ROOT / 'include'}", *(f"-isystem{path}" for path in includes), str(case.path)]
     result = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"})

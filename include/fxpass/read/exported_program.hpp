@@ -12,7 +12,9 @@
 #include <fxpass/read/sympy.hpp>
 #include <fxpass/support/span.hpp>
 
-#include <algorithm>
+#include <range/v3/algorithm/any_of.hpp>
+#include <range/v3/algorithm/find.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -435,8 +437,7 @@ class ExportedGraphReader {
     if (!json_.only_member(json, "an input of the signature", variant, content) ||
         !json_.as(content, "an input of the signature", object))
       return false;
-    const auto kind = std::find_if(std::begin(kinds), std::end(kinds),
-                                   [&](const Kind& k) { return to_string(k.kind) == variant; });
+    const auto kind = ranges::find(kinds, variant, [](const Kind& k) { return to_string(k.kind); });
     if (kind == std::end(kinds)) return json_.malformed("an input of the signature is of unknown kind '", variant, "'");
     spec.kind = kind->kind;
     Json argument;
@@ -662,7 +663,7 @@ class ExportedGraphReader {
     for (std::size_t i = 0; i < results.size(); ++i) {
       const Result& result = results[i];
       const auto is_used = [](const Result& r) { return !r.name.empty() && !is_unused_name(r.name); };
-      const bool is_list_used = std::any_of(result.members.begin(), result.members.end(), is_used);
+      const bool is_list_used = ranges::any_of(result.members, is_used);
       if (!is_used(result) && !is_list_used) continue;
       const ValueSpec value = is_list_used ? tuple_of(result.members) : result.value;
       const NodeId node = builder_.call_function("operator.getitem", {tuple, i}, value, result.name);
@@ -795,8 +796,7 @@ class ExportedGraphReader {
       if (!json_.only_member(json, "an output of the signature", variant, content) ||
           !json_.as(content, "an output of the signature", object))
         return false;
-      const auto kind = std::find_if(std::begin(kinds), std::end(kinds),
-                                     [&](const Kind& k) { return to_string(k.kind) == variant; });
+      const auto kind = ranges::find(kinds, variant, [](const Kind& k) { return to_string(k.kind); });
       if (kind == std::end(kinds))
         return json_.malformed("an output of the signature is of unknown kind '", variant, "'");
       OutputSpec spec;

@@ -10,7 +10,8 @@
 #include <fxpass/read/regions.hpp>
 #include <fxpass/support/span.hpp>
 
-#include <algorithm>
+#include <range/v3/algorithm/find.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -381,7 +382,7 @@ class FxGraphReader {
       return false;
     if (node.name.empty()) return json_.malformed("a node has an empty name");
     if (node.target.empty()) return json_.malformed("a node has an empty target");
-    const auto kind = std::find_if(std::begin(kinds), std::end(kinds), [&](const Kind& k) { return k.name == op; });
+    const auto kind = ranges::find(kinds, op, &Kind::name);
     if (kind == std::end(kinds)) return json_.malformed("a node is of unknown kind '", op, "'");
     node.kind = kind->kind;
     return true;
@@ -416,8 +417,7 @@ class FxGraphReader {
       if (!json_.as(input_json, "member 'input'", input) || !json_.member(input, "kind", kind_name)) return false;
       constexpr InputKind kinds[] = {InputKind::user_input, InputKind::parameter, InputKind::buffer,
                                      InputKind::tensor_constant, InputKind::constant_input};
-      const auto kind =
-          std::find_if(std::begin(kinds), std::end(kinds), [&](InputKind k) { return to_string(k) == kind_name; });
+      const auto kind = ranges::find(kinds, kind_name, [](InputKind k) { return to_string(k); });
       if (kind == std::end(kinds)) return json_.malformed("an input is of unknown kind '", kind_name, "'");
       spec.kind = *kind;
       std::string_view target = node.target;
@@ -619,8 +619,7 @@ class FxGraphReader {
       JsonObject object;
       std::string_view kind_name;
       if (!json_.as(item, "an output", object) || !json_.member(object, "kind", kind_name)) return false;
-      const auto kind =
-          std::find_if(std::begin(kinds), std::end(kinds), [&](OutputKind k) { return to_string(k) == kind_name; });
+      const auto kind = ranges::find(kinds, kind_name, [](OutputKind k) { return to_string(k); });
       if (kind == std::end(kinds)) return json_.malformed("an output is of unknown kind '", kind_name, "'");
       OutputSpec spec;
       spec.kind = *kind;

@@ -7,6 +7,8 @@
 #include <fxpass/read/printed_value.hpp>
 #include <fxpass/read/python_argument.hpp>
 
+#include <range/v3/algorithm/find.hpp>
+
 #include <array>
 #include <charconv>
 #include <cstddef>
@@ -171,7 +173,7 @@ class FxLineReader {
     const std::string_view type = atom.substr(0, atom.find(':'));
     constexpr std::array<std::string_view, 9> types{"cpu", "cuda", "xla", "meta", "neuron",
                                                     "xpu", "mps",  "hpu", "tpu"};
-    if (std::find(types.begin(), types.end(), type) == types.end()) return false;
+    if (ranges::find(types, type) == types.end()) return false;
     for (const char c : atom.substr(std::min(type.size() + 1, atom.size())))
       if (!is_digit(c)) return false;
     return true;
@@ -285,7 +287,7 @@ class FxTextTranslator {
       return line.read_value(')', node.args) && line.expect(")");
     }
     constexpr std::array<std::string_view, 3> calls{"call_function", "call_method", "call_module"};
-    const auto call = std::find(calls.begin(), calls.end(), kind);
+    const auto call = ranges::find(calls, kind);
     if (call == calls.end()) return line.fail(text_of("a node is of unknown kind '", kind, "'"));
     node.op = *call;
     if (!line.read_until("](args = (", node.target) || !line.read_values(')', node.args) ||

@@ -3,6 +3,8 @@
 
 #include <fxpass/support/diagnostic.hpp>
 
+#include <range/v3/algorithm/count.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
@@ -34,7 +36,7 @@ class JsonSyntax {
     const std::string_view before = text.substr(0, offset);
     const auto line_start = before.rfind('\n');  // npos + 1 is 0
     return {{},
-            static_cast<std::uint32_t>(1 + std::count(before.begin(), before.end(), '\n')),
+            static_cast<std::uint32_t>(1 + ranges::count(before, '\n')),
             static_cast<std::uint32_t>(offset - (line_start + 1) + 1)};
   }
 

@@ -472,7 +472,7 @@ class PythonParser {
   auto read_number(PythonExpression& result) -> bool {
     const PythonToken token = lexer_.next();
     std::string digits(token.text);
-    digits.erase(std::remove(digits.begin(), digits.end(), '_'), digits.end());
+    std::erase(digits, '_');
     const bool is_hexadecimal = digits.starts_with("0x") || digits.starts_with("0X");
     const bool is_imaginary = digits.ends_with('j');
     if (is_imaginary) digits.pop_back();

@@ -33,6 +33,7 @@
 /// The names of fxpass, declared: for headers that speak of graphs, modules and passes without a look inside. What the
 /// names are is said where they are defined; the folders follow the data flow.
 
+/// PyTorch FX graphs, through passes whose order the compiler checks, to HLO.
 namespace fxpass {
 
 // support/
@@ -43,11 +44,14 @@ struct Diagnostic;
 class Diagnostics;
 template <class T>
 class Expected;
+/// Done, or why not.
 using Status = Expected<void>;
 enum class DType : std::uint8_t;
 struct Range;
 template <class T>
 class Pool;
+template <class T>
+class Span;
 
 // graph/
 struct NodeId;
@@ -91,9 +95,13 @@ struct Statistic;
 class Context;
 class Sweep;
 struct PassReport;
-struct VerifyEach;
+class VerifyEach;
 template <class... P>
 class Pipeline;
+template <int Limit, class... P>
+class Repeat;
+template <class P>
+class OptionalPass;
 using FXPassManager = Pipeline<>;
 struct Rejected;
 struct KernelEntry;
@@ -152,49 +160,155 @@ class PassDumper;
 // One number to compare with: FXPASS_VERSION >= 1'02'003 means 1.2.3 or later.
 #define FXPASS_VERSION (FXPASS_VERSION_MAJOR * 100000 + FXPASS_VERSION_MINOR * 1000 + FXPASS_VERSION_PATCH)
 
+// ---- fxpass/support/span.hpp
+#include <type_traits>
+#include <utility>
+
+/// @file
+/// `Span<T>`: elements that lie one behind the other, and belong to somebody else.
+///
+/// Why not `std::span`: each element type of one costs g++ 12 some 9 ms, mostly in the concepts of its
+/// iterators, where this costs 1 ms; and its iterators use up a constant evaluation's steps. The two convert
+/// into each other.
+
+namespace fxpass {
+
+namespace detail {
+/// Whether elements that `P` points to can be seen as `T`: the same type, or the same made const.
+template <class P, class T>
+inline constexpr bool points_to = std::is_same_v<P, T*> || std::is_same_v<P, std::remove_const_t<T>*>;
+template <class C>
+using pointer_into = decltype(std::declval<C&>().data());
+}  // namespace detail
+
+/// `size()` elements from `data()` on. A value of two words, passed by value; valid as long as the elements
+/// are. Made of arrays, and of whatever has `data()` and `size()`: vectors, pools, `std::span`, texts.
+/// Accesses are not checked.
+template <class T>
+class Span {
+ public:
+  /// As `std::span` names them.
+  using element_type = T;
+  using value_type = std::remove_cv_t<T>;
+
+  /// No elements.
+  constexpr Span() = default;
+
+  /// Of elements that are at hand.
+  constexpr Span(T* data, std::size_t size) : data_(data), size_(size) {}
+  template <std::size_t N>
+  constexpr Span(T (&array)[N]) : data_(array), size_(N) {}  // NOLINT(google-explicit-constructor)
+  /// Of a container; of one that is about to die only where elements are const, as an argument of a call.
+  template <class C>
+    requires(detail::points_to<detail::pointer_into<C>, T> &&
+             (std::is_const_v<T> || std::is_lvalue_reference_v<C>))
+  constexpr Span(C&& container)  // NOLINT(google-explicit-constructor)
+      : data_(container.data()), size_(container.size()) {}
+
+  /// The elements, one behind the other.
+  [[nodiscard]] constexpr auto data() const -> T* { return data_; }
+  /// How many there are, and whether there is none.
+  [[nodiscard]] constexpr auto size() const -> std::size_t { return size_; }
+  [[nodiscard]] constexpr auto empty() const -> bool { return size_ == 0; }
+
+  /// The elements, as a range.
+  [[nodiscard]] constexpr auto begin() const -> T* { return data_; }
+  [[nodiscard]] constexpr auto end() const -> T* { return data_ + size_; }
+  /// The element at `i`, the first and the last one. Need an `i < size()`, or an element; neither is checked.
+  [[nodiscard]] constexpr auto operator[](std::size_t i) const -> T& { return data_[i]; }
+  [[nodiscard]] constexpr auto front() const -> T& { return data_[0]; }
+  [[nodiscard]] constexpr auto back() const -> T& { return data_[size_ - 1]; }
+
+  /// The first `count` elements. Needs `count <= size()`.
+  [[nodiscard]] constexpr auto first(std::size_t count) const -> Span { return {data_, count}; }
+  /// The elements from `begin` on. Needs `begin <= size()`.
+  [[nodiscard]] constexpr auto subspan(std::size_t begin) const -> Span {
+    return {data_ + begin, size_ - begin};
+  }
+  /// `count` elements from `begin` on. Needs `begin + count <= size()`.
+  [[nodiscard]] constexpr auto subspan(std::size_t begin, std::size_t count) const -> Span {
+    return {data_ + begin, count};
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// `Span(container)` has the container's elements, const if it hands them out so.
+template <class C>
+Span(C&& container) -> Span<std::remove_pointer_t<detail::pointer_into<C>>>;
+
+/// Whether two spans show equal elements. O(elements).
+template <class T>
+[[nodiscard]] constexpr auto same_elements(Span<const T> a, Span<const T> b) -> bool {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (!(a[i] == b[i])) return false;
+  return true;
+}
+
+}  // namespace fxpass
+
 // ---- fxpass/support/pool.hpp
 
 #include <cstring>
-#include <memory>
-#include <span>
-#include <type_traits>
+#include <new>
+#include <vector>  // for std::allocator and std::construct_at: <memory> costs each file 0.15 s more
 
 /// @file
 /// `Pool<T>`: a growing array of plain records, the one container of the graph.
 ///
-/// Why not `std::vector`: a pool copies by `memcpy`, keeps no per-element state, indexes with 32 bits (half the size of
-/// every range stored in a record), and works in constant evaluation at sizes where `std::vector` of libstdc++ 12 meets
-/// Clang's step limit.
+/// Why not `std::vector`: a pool copies by `memcpy`, keeps no per-element state, indexes with 32 bits (half
+/// the size of every range stored in a record), and works in constant evaluation at sizes where `std::vector`
+/// of libstdc++ 12 meets Clang's step limit.
 
 namespace fxpass {
 
 /// Elements `[begin, begin + count)` of a pool, as stored inside records.
 struct Range {
-  std::uint32_t begin = 0;
-  std::uint32_t count = 0;
+  std::uint32_t begin = 0;  ///< index of the first
+  std::uint32_t count = 0;  ///< how many
 
+  /// The index behind the last one.
   [[nodiscard]] constexpr auto end() const -> std::uint32_t { return begin + count; }
+  /// Whether there is none.
   [[nodiscard]] constexpr auto empty() const -> bool { return count == 0; }
   friend constexpr auto operator==(Range, Range) -> bool = default;
 };
 
+namespace detail {
+/// The capacity with which a block of `capacity` elements of `size` bytes is followed, so that `count` fit.
+[[nodiscard]] constexpr auto enough(std::uint32_t count, std::uint32_t capacity, std::size_t size)
+    -> std::uint32_t {
+  // The first block is a cache line: short texts and lists are made often, and mostly stay short.
+  const std::uint32_t first = size <= 8 ? static_cast<std::uint32_t>(64 / size) : 8;
+  const std::uint32_t doubled = capacity < first ? first : capacity * 2;
+  return doubled < count ? count : doubled;
+}
+}  // namespace detail
+
 /// A growing array of trivially copyable records.
 ///
-/// Regular: copyable, movable, `==` by elements. Element addresses are stable only until the next growth; indices are
-/// stable for ever. Appending is amortised O(1), copying O(size) by `memcpy`.
+/// Regular: copyable, movable, `==` by elements. Element addresses are stable only until the next growth;
+/// indices are stable for ever. Appending is amortised O(1), copying O(size) by `memcpy`.
 template <class T>
 class Pool {
   static_assert(std::is_trivially_copyable_v<T>, "fxpass::Pool holds plain records only");
 
  public:
+  /// As containers name it.
   using value_type = T;
 
+  /// No elements, and no memory.
   constexpr Pool() = default;
+  /// Copies the elements: O(size).
   constexpr Pool(const Pool& other) { append(other.view()); }
-  constexpr Pool(Pool&& other) noexcept
-      : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
+  /// Takes the elements; `other` is then empty. O(1).
+  constexpr Pool(Pool&& other) noexcept : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
     other.forget();
   }
+  /// Copies the elements, into the memory there is if it suffices: O(size).
   constexpr auto operator=(const Pool& other) -> Pool& {
     if (this != &other) {
       clear();
@@ -202,6 +316,7 @@ class Pool {
     }
     return *this;
   }
+  /// Takes the elements; `other` is then empty. O(1).
   constexpr auto operator=(Pool&& other) noexcept -> Pool& {
     if (this != &other) {
       release();
@@ -214,24 +329,28 @@ class Pool {
   }
   constexpr ~Pool() { release(); }
 
+  /// How many elements there are, and whether there is none.
   [[nodiscard]] constexpr auto size() const -> std::uint32_t { return size_; }
   [[nodiscard]] constexpr auto empty() const -> bool { return size_ == 0; }
+  /// The elements, one behind the other; null for a pool that never held one.
   [[nodiscard]] constexpr auto data() -> T* { return data_; }
   [[nodiscard]] constexpr auto data() const -> const T* { return data_; }
   [[nodiscard]] constexpr auto begin() -> T* { return data_; }
   [[nodiscard]] constexpr auto end() -> T* { return data_ + size_; }
   [[nodiscard]] constexpr auto begin() const -> const T* { return data_; }
   [[nodiscard]] constexpr auto end() const -> const T* { return data_ + size_; }
+  /// The element at `i`, and the last one. Need an `i < size()`, or an element; neither is checked.
   [[nodiscard]] constexpr auto operator[](std::uint32_t i) -> T& { return data_[i]; }
   [[nodiscard]] constexpr auto operator[](std::uint32_t i) const -> const T& { return data_[i]; }
   [[nodiscard]] constexpr auto back() -> T& { return data_[size_ - 1]; }
   [[nodiscard]] constexpr auto back() const -> const T& { return data_[size_ - 1]; }
 
-  [[nodiscard]] constexpr auto view() const -> std::span<const T> { return {data_, size_}; }
-  [[nodiscard]] constexpr auto view(Range range) const -> std::span<const T> {
+  /// All elements, or those of a range, which has to lie in the pool. Valid until the next growth.
+  [[nodiscard]] constexpr auto view() const -> Span<const T> { return {data_, size_}; }
+  [[nodiscard]] constexpr auto view(Range range) const -> Span<const T> {
     return {data_ + range.begin, range.count};
   }
-  [[nodiscard]] constexpr auto view(Range range) -> std::span<T> { return {data_ + range.begin, range.count}; }
+  [[nodiscard]] constexpr auto view(Range range) -> Span<T> { return {data_ + range.begin, range.count}; }
 
   /// Appends one record and returns its index.
   constexpr auto push_back(T value) -> std::uint32_t {
@@ -241,25 +360,19 @@ class Pool {
   }
 
   /// Appends `values`, which may lie in this very pool, and returns where they are now.
-  constexpr auto append(std::span<const T> values) -> Range {
+  constexpr auto append(Span<const T> values) -> Range {
     const auto count = static_cast<std::uint32_t>(values.size());
     const Range added{size_, count};
     if (count == 0) return added;
-    if (count > capacity_ - size_) {
-      // The old block is kept until the values are copied: they may lie in it.
-      Pool old = static_cast<Pool&&>(*this);
-      capacity_ = enough(old.size_ + count, old.capacity_);
-      data_ = std::allocator<T>{}.allocate(capacity_);
-      size_ = old.size_;
-      copy(old.data_, data_, size_);
+    if (count > capacity_ - size_)
+      grow_for(values.data(), count);
+    else
       copy(values.data(), data_ + size_, count);
-    } else {
-      copy(values.data(), data_ + size_, count);
-    }
     size_ += count;
     return added;
   }
 
+  /// Makes room for `count` elements in all, so that growing to that size moves none.
   constexpr void reserve(std::uint32_t count) {
     if (count > capacity_) grow(count);
   }
@@ -269,8 +382,10 @@ class Pool {
     while (size_ < count) std::construct_at(data_ + size_++, value);
     size_ = count;
   }
+  /// No elements; the memory is kept.
   constexpr void clear() { size_ = 0; }
 
+  /// Equal if the elements are. O(size).
   friend constexpr auto operator==(const Pool& a, const Pool& b) -> bool
     requires requires(const T& x, const T& y) { x == y; }
   {
@@ -281,30 +396,44 @@ class Pool {
   }
 
  private:
-  [[nodiscard]] static constexpr auto enough(std::uint32_t count, std::uint32_t capacity) -> std::uint32_t {
-    // The first block is a cache line: short texts and lists are made often, and mostly stay short.
-    constexpr std::uint32_t first = sizeof(T) <= 8 ? 64 / sizeof(T) : 8;
-    const std::uint32_t doubled = capacity < first ? first : capacity * 2;
-    return doubled < count ? count : doubled;
+  // At run time by bytes, and by the builtin, which a compiler that does not optimise folds too: the
+  // functions of std::allocator are otherwise compiled for each type of element.
+  [[nodiscard]] static constexpr auto allocate(std::uint32_t count) -> T* {
+    if (__builtin_is_constant_evaluated()) return std::allocator<T>().allocate(count);
+    return static_cast<T*>(::operator new(sizeof(T) * count));
   }
   static constexpr void copy(const T* from, T* to, std::uint32_t count) {
     if (count == 0) return;
-    if (std::is_constant_evaluated()) {
+    if (__builtin_is_constant_evaluated()) {
       for (std::uint32_t i = 0; i < count; ++i) std::construct_at(to + i, from[i]);
     } else {
-      std::memcpy(static_cast<void*>(to), from, sizeof(T) * count);
+      std::memcpy(static_cast<void*>(to), static_cast<const void*>(from), sizeof(T) * count);
     }
   }
-  constexpr void grow(std::uint32_t count) {
-    const std::uint32_t capacity = enough(count, capacity_);
-    T* const data = std::allocator<T>{}.allocate(capacity);
+  // Growing is rare, and kept out of line so that appending is not: nearly everything appends.
+  [[gnu::noinline]] constexpr void grow_for(const T* values, std::uint32_t count) {
+    // The old block is kept until the values are copied: they may lie in it.
+    Pool old = static_cast<Pool&&>(*this);
+    capacity_ = detail::enough(old.size_ + count, old.capacity_, sizeof(T));
+    data_ = allocate(capacity_);
+    size_ = old.size_;
+    copy(old.data_, data_, size_);
+    copy(values, data_ + size_, count);
+  }
+  [[gnu::noinline]] constexpr void grow(std::uint32_t count) {
+    const std::uint32_t capacity = detail::enough(count, capacity_, sizeof(T));
+    T* const data = allocate(capacity);
     copy(data_, data, size_);
-    if (data_ != nullptr) std::allocator<T>{}.deallocate(data_, capacity_);
+    release();
     data_ = data;
     capacity_ = capacity;
   }
   constexpr void release() {
-    if (data_ != nullptr) std::allocator<T>{}.deallocate(data_, capacity_);
+    if (data_ == nullptr) return;
+    if (__builtin_is_constant_evaluated())
+      std::allocator<T>().deallocate(data_, capacity_);
+    else
+      ::operator delete(static_cast<void*>(data_));
   }
   constexpr void forget() {
     data_ = nullptr;
@@ -339,19 +468,25 @@ concept TextSink = requires(S& sink, std::string_view text) { sink.append(text);
 /// An owning, growing string. Regular; compares with anything that converts to `std::string_view`.
 class Text {
  public:
+  /// Empty, or a copy of `text`: O(length).
   constexpr Text() = default;
   constexpr Text(std::string_view text) { append(text); }  // NOLINT(google-explicit-constructor): a value type for text
   constexpr Text(const char* text) : Text(std::string_view(text)) {}  // NOLINT(google-explicit-constructor)
 
+  /// The characters, not terminated; valid until the text changes.
   [[nodiscard]] constexpr auto view() const -> std::string_view { return {chars_.data(), chars_.size()}; }
   constexpr operator std::string_view() const { return view(); }  // NOLINT(google-explicit-constructor)
+  /// How many bytes there are, and whether there is none.
   [[nodiscard]] constexpr auto size() const -> std::uint32_t { return chars_.size(); }
   [[nodiscard]] constexpr auto empty() const -> bool { return chars_.empty(); }
+  /// Empties the text; the memory is kept.
   constexpr void clear() { chars_.clear(); }
+  /// Makes room for `count` bytes in all.
   constexpr void reserve(std::uint32_t count) { chars_.reserve(count); }
 
+  /// Appends bytes, which may be part of this text, and returns the text. Amortised O(length).
   constexpr auto append(std::string_view text) -> Text& {
-    chars_.append(std::span<const char>(text.data(), text.size()));
+    chars_.append(Span<const char>(text.data(), text.size()));
     return *this;
   }
   constexpr auto append(char c) -> Text& {
@@ -359,6 +494,7 @@ class Text {
     return *this;
   }
 
+  /// Equal byte for byte.
   friend constexpr auto operator==(const Text& a, const Text& b) -> bool { return a.view() == b.view(); }
   friend constexpr auto operator==(const Text& a, std::string_view b) -> bool { return a.view() == b; }
   friend constexpr auto operator==(const Text& a, const char* b) -> bool { return a.view() == b; }
@@ -384,6 +520,8 @@ constexpr void append_to(Sink& sink, T value) {
   if (negative) sink.append(std::string_view("-"));
   sink.append(std::string_view(begin, static_cast<std::size_t>(end - begin)));
 }
+
+/// Writes text as it is.
 template <TextSink Sink>
 constexpr void append_to(Sink& sink, std::string_view text) {
   sink.append(text);
@@ -419,9 +557,6 @@ constexpr void append_all(Sink& sink, const Parts&... parts) {
 
 // ---- fxpass/support/diagnostic.hpp
 
-#include <utility>
-#include <vector>
-
 /// @file
 /// What went wrong, as a value: a code, a sentence, the node, the line of the model, the place in the file.
 
@@ -429,28 +564,29 @@ namespace fxpass {
 
 /// The kind of a mistake; printed in brackets behind the sentence, stable for scripts.
 enum class DiagnosticCode : std::uint8_t {
-  invalid_graph,           ///< a rule of graph/verify.hpp is broken
-  invalid_hlo,             ///< a rule of hlo/verify.hpp is broken
-  file_unreadable,         ///< the file cannot be opened or is cut short
-  file_unwritable,         ///< the file cannot be written
-  file_malformed,          ///< the file is not what its format demands
-  schema_unsupported,      ///< a schema version that this reader does not know
-  unknown_dtype,           ///< a dtype that this version does not know
-  missing_lowering,        ///< no lowering for an operator
-  missing_metadata,        ///< a decision needs shapes, strides or dtypes that the graph does not hold
-  symbolic_size,           ///< a size that is not a number where a number is needed
-  unsupported,             ///< legal PyTorch that fxpass does not carry out
-  unsupported_mutation,    ///< a write that fxpass cannot carry out; never dropped
-  eager_would_raise,       ///< PyTorch itself refuses this program
-  unknown_kernel,          ///< a kernel that no registry knows
-  unresolved_group,        ///< a process group without a partition of all ranks
-  invalid_process_group,   ///< a partition that is not one
-  fact_violated,           ///< a module is not what it is said to be
-  illegal_for_target,      ///< the target refuses this type or operation
-  no_convergence,          ///< a repeated pipeline met its limit
-  invalid_option,          ///< a command-line or API option that makes no sense
+  invalid_graph,          ///< a rule of graph/verify.hpp is broken
+  invalid_hlo,            ///< a rule of hlo/verify.hpp is broken
+  file_unreadable,        ///< the file cannot be opened or is cut short
+  file_unwritable,        ///< the file cannot be written
+  file_malformed,         ///< the file is not what its format demands
+  schema_unsupported,     ///< a schema version that this reader does not know
+  unknown_dtype,          ///< a dtype that this version does not know
+  missing_lowering,       ///< no lowering for an operator
+  missing_metadata,       ///< a decision needs shapes, strides or dtypes that the graph does not hold
+  symbolic_size,          ///< a size that is not a number where a number is needed
+  unsupported,            ///< legal PyTorch that fxpass does not carry out
+  unsupported_mutation,   ///< a write that fxpass cannot carry out; never dropped
+  eager_would_raise,      ///< PyTorch itself refuses this program
+  unknown_kernel,         ///< a kernel that no registry knows
+  unresolved_group,       ///< a process group without a partition of all ranks
+  invalid_process_group,  ///< a partition that is not one
+  fact_violated,          ///< a module is not what it is said to be
+  illegal_for_target,     ///< the target refuses this type or operation
+  no_convergence,         ///< a repeated pass does not settle
+  invalid_option,         ///< a command-line or API option that makes no sense
 };
 
+/// The name that is printed in brackets and never changes: "missing-lowering".
 [[nodiscard]] constexpr auto to_string(DiagnosticCode code) -> std::string_view {
   switch (code) {
     case DiagnosticCode::invalid_graph: return "invalid-graph";
@@ -477,26 +613,29 @@ enum class DiagnosticCode : std::uint8_t {
   return "unknown";
 }
 
+/// An error ends what was being done; a warning does not.
 enum class Severity : std::uint8_t { error, warning };
 
 /// A place in a text file. Line and column count from 1; 0 is "not known".
 struct SourcePlace {
-  Text file;
-  std::uint32_t line = 0;
-  std::uint32_t column = 0;
+  Text file;                 ///< as it was given, or as Python's traceback has it
+  std::uint32_t line = 0;    ///< from 1
+  std::uint32_t column = 0;  ///< from 1
 
   friend constexpr auto operator==(const SourcePlace&, const SourcePlace&) -> bool = default;
 };
 
-/// One finding. `node` and `model` say where in the program, `input` where in the file that was read.
+/// One finding. `node` and `model` say where in the program, `input` where in the file that was read; `error_at` of
+/// graph/call.hpp fills in the former.
 struct Diagnostic {
-  DiagnosticCode code = DiagnosticCode::unsupported;
-  Severity severity = Severity::error;
+  DiagnosticCode code = DiagnosticCode::unsupported;  ///< what kind of mistake
+  Severity severity = Severity::error;  ///< whether it ends the run
   Text message;       ///< one sentence, no trailing full stop
   Text node;          ///< name of the node concerned, or empty
   SourcePlace model;  ///< line of the user's model, from the node's stack trace
   SourcePlace input;  ///< place in the file that was read
 
+  /// An error or a warning that names no place yet: whoever knows one adds it.
   [[nodiscard]] static constexpr auto error(DiagnosticCode code, Text message) -> Diagnostic {
     Diagnostic d;
     d.code = code;
@@ -546,30 +685,59 @@ constexpr void append_to(Sink& sink, const Diagnostic& d) {
 class Diagnostics {
  public:
   constexpr Diagnostics() = default;
+  /// One finding, as the error of an `Expected` or to be added to.
   constexpr Diagnostics(Diagnostic d) { add(std::move(d)); }  // NOLINT(google-explicit-constructor)
-
-  constexpr void add(Diagnostic d) { list_.push_back(std::move(d)); }
-  constexpr void add(Diagnostics more) {
-    for (Diagnostic& d : more.list_) list_.push_back(std::move(d));
+  constexpr Diagnostics(const Diagnostics& other) {
+    if (other.list_ != nullptr) list_ = new std::vector<Diagnostic>(*other.list_);
   }
-  [[nodiscard]] constexpr auto begin() const { return list_.begin(); }
-  [[nodiscard]] constexpr auto end() const { return list_.end(); }
-  [[nodiscard]] constexpr auto begin() { return list_.begin(); }
-  [[nodiscard]] constexpr auto end() { return list_.end(); }
-  [[nodiscard]] constexpr auto size() const -> std::size_t { return list_.size(); }
-  [[nodiscard]] constexpr auto empty() const -> bool { return list_.empty(); }
-  [[nodiscard]] constexpr auto front() const -> const Diagnostic& { return list_.front(); }
+  constexpr Diagnostics(Diagnostics&& other) noexcept : list_(std::exchange(other.list_, nullptr)) {}
+  constexpr auto operator=(const Diagnostics& other) -> Diagnostics& { return *this = Diagnostics(other); }
+  constexpr auto operator=(Diagnostics&& other) noexcept -> Diagnostics& {
+    std::swap(list_, other.list_);
+    return *this;
+  }
+  constexpr ~Diagnostics() {
+    if (list_ != nullptr) destroy(list_);
+  }
+
+  /// Appends one finding, or all those of another list in their order. Amortised O(1) each.
+  constexpr void add(Diagnostic d) {
+    if (list_ == nullptr) list_ = new std::vector<Diagnostic>();
+    list_->push_back(std::move(d));
+  }
+  constexpr void add(Diagnostics more) {
+    for (Diagnostic& d : more) add(std::move(d));
+  }
+
+  /// The findings, in the order in which they were made.
+  [[nodiscard]] constexpr auto data() const -> const Diagnostic* { return begin(); }
+  [[nodiscard]] constexpr auto begin() const -> const Diagnostic* { return empty() ? nullptr : list_->data(); }
+  [[nodiscard]] constexpr auto end() const -> const Diagnostic* { return begin() + size(); }
+  [[nodiscard]] constexpr auto begin() -> Diagnostic* { return empty() ? nullptr : list_->data(); }
+  [[nodiscard]] constexpr auto end() -> Diagnostic* { return begin() + size(); }
+  /// How many there are, and whether there is none.
+  [[nodiscard]] constexpr auto size() const -> std::size_t { return empty() ? 0 : list_->size(); }
+  [[nodiscard]] constexpr auto empty() const -> bool { return list_ == nullptr; }
+  /// The first finding. Needs one.
+  [[nodiscard]] constexpr auto front() const -> const Diagnostic& { return list_->front(); }
+  /// Whether one of them is an error, not a warning. O(size).
   [[nodiscard]] constexpr auto has_error() const -> bool {
-    for (const Diagnostic& d : list_)
+    for (const Diagnostic& d : *this)
       if (d.severity == Severity::error) return true;
     return false;
   }
-  friend constexpr auto operator==(const Diagnostics&, const Diagnostics&) -> bool = default;
+  friend constexpr auto operator==(const Diagnostics& a, const Diagnostics& b) -> bool {
+    return same_elements(Span<const Diagnostic>(a), Span<const Diagnostic>(b));
+  }
 
  private:
-  std::vector<Diagnostic> list_;
+  [[gnu::noinline]] static constexpr void destroy(std::vector<Diagnostic>* list) { delete list; }
+
+  // Null if there are none: they are what a `Status` is made of, one of which is returned for each node by each pass.
+  std::vector<Diagnostic>* list_ = nullptr;
 };
 
+/// One finding a line, each with a line break behind it.
 template <TextSink Sink>
 constexpr void append_to(Sink& sink, const Diagnostics& diagnostics) {
   for (const Diagnostic& d : diagnostics) append_all(sink, d, '\n');
@@ -589,6 +757,8 @@ constexpr void append_to(Sink& sink, const Diagnostics& diagnostics) {
 
 namespace fxpass {
 
+/// Element types that PyTorch has. `u` and `i` are integers without and with a sign; `c64` is a complex number of 64
+/// bits in all.
 enum class DType : std::uint8_t {
   boolean, u8, u16, u32, u64, i8, i16, i32, i64,
   f8e4m3fn, f8e5m2, f8e4m3fnuz, f8e5m2fnuz, f8e8m0fnu,
@@ -599,17 +769,19 @@ enum class DType : std::uint8_t {
 /// Categories in the order in which they promote.
 enum class DTypeCategory : std::uint8_t { boolean, integral, floating, complex };
 
+/// What is known of an element type.
 struct DTypeInfo {
-  DType dtype;
+  DType dtype;                  ///< the type described
   std::string_view torch_name;  ///< without "torch."
   std::string_view short_name;  ///< as in "f32[4, 3]" of PyTorch's printed graphs
   std::string_view xla_name;    ///< as in HLO text; empty: XLA has no such type
   std::uint8_t schema_number;   ///< ScalarType of the export schema
-  std::uint8_t bytes;
-  DTypeCategory category;
-  bool is_signed;
+  std::uint8_t bytes;           ///< of one element
+  DTypeCategory category;       ///< what it promotes with
+  bool is_signed;               ///< whether it has negative values
 };
 
+/// All types, in the order of `DType`.
 inline constexpr std::array<DTypeInfo, 21> dtype_table{{
     {DType::boolean, "bool", "b8", "pred", 12, 1, DTypeCategory::boolean, false},
     {DType::u8, "uint8", "u8", "u8", 1, 1, DTypeCategory::integral, false},
@@ -634,10 +806,15 @@ inline constexpr std::array<DTypeInfo, 21> dtype_table{{
     {DType::c128, "complex128", "c128", "c128", 11, 16, DTypeCategory::complex, true},
 }};
 
+/// The row of a type. O(1).
 [[nodiscard]] constexpr auto dtype_info(DType dtype) -> const DTypeInfo& {
   return dtype_table[static_cast<std::size_t>(dtype)];
 }
+
+/// Bytes of one element.
 [[nodiscard]] constexpr auto byte_size(DType dtype) -> std::int64_t { return dtype_info(dtype).bytes; }
+
+/// What it promotes with, and tests for it. O(1).
 [[nodiscard]] constexpr auto category(DType dtype) -> DTypeCategory { return dtype_info(dtype).category; }
 [[nodiscard]] constexpr auto is_floating(DType dtype) -> bool { return category(dtype) == DTypeCategory::floating; }
 [[nodiscard]] constexpr auto is_integral(DType dtype) -> bool { return category(dtype) == DTypeCategory::integral; }
@@ -748,28 +925,39 @@ inline constexpr bool is_expected<Expected<T>> = true;
 }  // namespace detail
 
 /// A value of `T`, or `Diagnostics`. Converts from both, so a function returns either as it is.
+///
+///     const Expected<Module<>> program = read_pt2("model.pt2");
+///     if (!program) return report(stderr, program.error());
+///     const Graph& graph = program->graph();
 template <class T>
 class [[nodiscard]] Expected {
   static_assert(!std::is_reference_v<T> && !std::same_as<T, Diagnostics> && !std::same_as<T, Diagnostic>,
                 "fxpass::Expected<T> holds a value that is not itself an error");
 
  public:
+  /// As `std::expected` names them.
   using value_type = T;
   using error_type = Diagnostics;
 
+  /// A default value.
   constexpr Expected()
     requires std::default_initializable<T>
       : value_(), has_value_(true) {}
+
+  /// A value, from anything that `T` is made from.
   template <class U = T>
     requires(!detail::is_expected<std::remove_cvref_t<U>> && !std::same_as<std::remove_cvref_t<U>, Diagnostics> &&
              !std::same_as<std::remove_cvref_t<U>, Diagnostic> && std::constructible_from<T, U>)
   constexpr Expected(U&& value)  // NOLINT(google-explicit-constructor)
       : value_(std::forward<U>(value)), has_value_(true) {}
+
+  /// An error. Needs at least one diagnostic in it.
   constexpr Expected(Diagnostics error)  // NOLINT(google-explicit-constructor)
       : error_(std::move(error)), has_value_(false) {}
   constexpr Expected(Diagnostic error)  // NOLINT(google-explicit-constructor)
       : error_(Diagnostics(std::move(error))), has_value_(false) {}
 
+  /// Copies and moves what is held; a moved-from object holds what moving leaves of it.
   constexpr Expected(const Expected& other) : has_value_(other.has_value_) {
     if (has_value_)
       std::construct_at(std::addressof(value_), other.value_);
@@ -800,6 +988,7 @@ class [[nodiscard]] Expected {
       std::destroy_at(std::addressof(error_));
   }
 
+  /// Whether there is a value, not an error.
   [[nodiscard]] constexpr auto has_value() const -> bool { return has_value_; }
   constexpr explicit operator bool() const { return has_value_; }
 
@@ -814,6 +1003,7 @@ class [[nodiscard]] Expected {
   [[nodiscard]] constexpr auto error() const& -> const Diagnostics& { return error_; }
   [[nodiscard]] constexpr auto error() && -> Diagnostics&& { return std::move(error_); }
 
+  /// A copy of the value, or `otherwise` where there is none.
   template <class U>
   [[nodiscard]] constexpr auto value_or(U&& otherwise) const& -> T {
     return has_value_ ? value_ : static_cast<T>(std::forward<U>(otherwise));
@@ -831,10 +1021,6 @@ class [[nodiscard]] Expected {
     using Result = std::remove_cvref_t<decltype(std::forward<F>(next)(value_))>;
     if (has_value_) return std::forward<F>(next)(value_);
     return Result(error_);
-  }
-  template <class F>
-  constexpr auto and_then(F&& next) & {
-    return std::as_const(*this).and_then(std::forward<F>(next));
   }
   /// `Expected` of `change(value)`, or this error.
   template <class F>
@@ -856,15 +1042,22 @@ class [[nodiscard]] Expected {
 template <>
 class [[nodiscard]] Expected<void> {
  public:
+  /// As `std::expected` names them.
   using value_type = void;
   using error_type = Diagnostics;
 
+  /// Done.
   constexpr Expected() = default;
+
+  /// An error. Needs at least one diagnostic in it: an empty list is success.
   constexpr Expected(Diagnostics error) : error_(std::move(error)) {}          // NOLINT(google-explicit-constructor)
   constexpr Expected(Diagnostic error) : error_(Diagnostics(std::move(error))) {}  // NOLINT(google-explicit-constructor)
 
+  /// Whether it was done.
   [[nodiscard]] constexpr auto has_value() const -> bool { return error_.empty(); }
   constexpr explicit operator bool() const { return has_value(); }
+
+  /// Why it was not. Needs `!has_value()`.
   [[nodiscard]] constexpr auto error() & -> Diagnostics& { return error_; }
   [[nodiscard]] constexpr auto error() const& -> const Diagnostics& { return error_; }
   [[nodiscard]] constexpr auto error() && -> Diagnostics&& { return std::move(error_); }
@@ -909,27 +1102,33 @@ namespace fxpass {
 
 /// A node, by its place in the graph's node table: program order outside an edit.
 struct NodeId {
-  std::uint32_t index = 0;
+  std::uint32_t index = 0;  ///< row in the node table
+  /// In program order.
   friend constexpr auto operator<=>(NodeId, NodeId) = default;
 };
+
+/// Stands for "no node".
 inline constexpr NodeId no_node{0xffffffffU};
 
 /// A text of the graph. Id 0 is the empty text.
 struct TextId {
-  std::uint32_t index = 0;
+  std::uint32_t index = 0;  ///< row in the table of texts
   friend constexpr auto operator==(TextId, TextId) -> bool = default;
 };
 
 /// A device as PyTorch writes it: "cpu", "xla:0".
 struct DeviceId {
-  std::uint32_t index = 0;
+  std::uint32_t index = 0;  ///< row in the table of devices
   friend constexpr auto operator==(DeviceId, DeviceId) -> bool = default;
 };
 
 /// A size, stride, offset or integer argument that may be symbolic: a number, or an expression of the graph.
 class SymInt {
  public:
+  /// The number 0.
   constexpr SymInt() = default;
+
+  /// A number above -2^62.
   constexpr SymInt(std::int64_t value) : bits_(value) {}  // NOLINT(google-explicit-constructor): a number is a SymInt
   /// Expression number `index` of the graph.
   [[nodiscard]] static constexpr auto expression(std::uint32_t index) -> SymInt {
@@ -937,12 +1136,13 @@ class SymInt {
     s.bits_ = first_expression + index;
     return s;
   }
+  /// Whether it is an expression, not a number.
   [[nodiscard]] constexpr auto is_symbolic() const -> bool {
     return bits_ >= first_expression && bits_ <= first_expression + 0xffffffffLL;
   }
-  /// Needs `!is_symbolic()`.
+  /// The number. Needs `!is_symbolic()`.
   [[nodiscard]] constexpr auto value() const -> std::int64_t { return bits_; }
-  /// Needs `is_symbolic()`.
+  /// Index of the expression in the graph. Needs `is_symbolic()`.
   [[nodiscard]] constexpr auto expression() const -> std::uint32_t {
     return static_cast<std::uint32_t>(bits_ - first_expression);
   }
@@ -970,11 +1170,12 @@ enum class MemoryFormat : std::uint8_t { unknown, contiguous_format, channels_la
   return names[static_cast<std::size_t>(format)];
 }
 
+/// What an argument is. The names are those of the readings below.
 enum class ArgumentKind : std::uint8_t {
   none,
   node,
   integer,
-  sym_int,        ///< a symbolic expression
+  sym_int,  ///< a symbolic expression
   real,
   boolean,
   string,
@@ -984,18 +1185,21 @@ enum class ArgumentKind : std::uint8_t {
   layout,
   memory_format,
   ellipsis,
-  slice,          ///< three arguments: start, stop, step
+  slice,  ///< three arguments: start, stop, step
   list,
   tuple,
-  dict,           ///< key, value, key, value, ...
-  subgraph,       ///< a graph of the graph
-  operation,      ///< an operator as a value, by its name
+  dict,       ///< key, value, key, value, ...
+  subgraph,   ///< a graph of the graph
+  operation,  ///< an operator as a value, by its name
 };
 
 /// One argument: 16 bytes, trivially copyable. A keyword argument carries its keyword.
 class Argument {
  public:
+  /// Python's None.
   constexpr Argument() = default;
+
+  /// A value of the type's kind. Implicit, so that lists of arguments read as in Python.
   constexpr Argument(NodeId node) : kind_(ArgumentKind::node), bits_(node.index) {}      // NOLINT
   constexpr Argument(bool value) : kind_(ArgumentKind::boolean), bits_(value ? 1 : 0) {}  // NOLINT
   template <std::integral T>
@@ -1016,11 +1220,15 @@ class Argument {
   constexpr Argument(MemoryFormat value)  // NOLINT(google-explicit-constructor)
       : kind_(ArgumentKind::memory_format), bits_(static_cast<std::int64_t>(value)) {}
 
+  /// `...` in an index.
   [[nodiscard]] static constexpr auto ellipsis() -> Argument { return {ArgumentKind::ellipsis, 0}; }
+  /// A string, held by the graph.
   [[nodiscard]] static constexpr auto string(TextId text) -> Argument { return {ArgumentKind::string, text.index}; }
+  /// An operator as a value: `torch.ops.aten.add.Tensor` handed to a higher-order operator.
   [[nodiscard]] static constexpr auto operation(TextId name) -> Argument {
     return {ArgumentKind::operation, name.index};
   }
+  /// Subgraph number `index` of the graph.
   [[nodiscard]] static constexpr auto subgraph(std::uint32_t index) -> Argument {
     return {ArgumentKind::subgraph, index};
   }
@@ -1029,12 +1237,14 @@ class Argument {
     return {kind, static_cast<std::int64_t>(static_cast<std::uint64_t>(children.begin) << 32U | children.count)};
   }
 
+  /// This argument, as the value of a keyword.
   [[nodiscard]] constexpr auto with_keyword(TextId keyword) const -> Argument {
     Argument a = *this;
     a.keyword_ = keyword;
     return a;
   }
 
+  /// What kind it is. O(1), as all that follow.
   [[nodiscard]] constexpr auto kind() const -> ArgumentKind { return kind_; }
   [[nodiscard]] constexpr auto is(ArgumentKind kind) const -> bool { return kind_ == kind; }
   [[nodiscard]] constexpr auto is_none() const -> bool { return kind_ == ArgumentKind::none; }
@@ -1044,14 +1254,16 @@ class Argument {
     return kind_ == ArgumentKind::list || kind_ == ArgumentKind::tuple || kind_ == ArgumentKind::dict ||
            kind_ == ArgumentKind::slice || kind_ == ArgumentKind::complex;
   }
+  /// Whether it is a list or a tuple.
   [[nodiscard]] constexpr auto is_sequence() const -> bool {
     return kind_ == ArgumentKind::list || kind_ == ArgumentKind::tuple;
   }
-  /// Empty for a positional argument.
+  /// Its keyword. Empty for a positional argument.
   [[nodiscard]] constexpr auto keyword() const -> TextId { return keyword_; }
+  /// Whether it has a keyword.
   [[nodiscard]] constexpr auto is_keyword() const -> bool { return keyword_ != TextId{}; }
 
-  // Each needs the matching kind.
+  /// The value. Each of these needs an argument of its kind; `text` one that is a string or an operation.
   [[nodiscard]] constexpr auto node() const -> NodeId { return {low()}; }
   [[nodiscard]] constexpr auto integer() const -> std::int64_t { return bits_; }
   [[nodiscard]] constexpr auto sym_int() const -> SymInt {
@@ -2831,19 +3043,24 @@ inline constexpr const char* operator_schemas[1728] = {
 /// Reading PyTorch's schema notation: `aten.add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)`.
 /// Source of the notation: `aten/src/ATen/native/README.md`. The name is written with dots, as in `torch.ops`.
 
+/// What is known of PyTorch's operators: schemas, spellings, views, writes, promotion.
 namespace fxpass::ops {
 
 /// One parameter. All views point into the schema's text.
 struct Parameter {
   std::string_view type;           ///< without alias annotation: "Tensor", "Tensor?[]", "SymInt[2]"
-  std::string_view name;
+  std::string_view name;           ///< "self"
   std::string_view default_value;  ///< as written; meaningful if has_default
-  bool has_default = false;
-  bool keyword_only = false;
-  bool aliased = false;  ///< a result, or a write, shares its storage
-  bool written = false;  ///< the operator writes into it
+  bool has_default = false;        ///< whether a call may leave it out
+  bool keyword_only = false;       ///< behind the `*`
+  bool aliased = false;            ///< a result, or a write, shares its storage
+  bool written = false;            ///< the operator writes into it
+
+  /// Whether it is a tensor, or None in its place.
   [[nodiscard]] constexpr auto is_tensor() const -> bool { return type == "Tensor" || type == "Tensor?"; }
+  /// Whether it is a list of tensors, or of tensors and None.
   [[nodiscard]] constexpr auto is_tensor_list() const -> bool { return type == "Tensor[]" || type == "Tensor?[]"; }
+  /// Whether None may stand for it.
   [[nodiscard]] constexpr auto is_optional() const -> bool { return type.ends_with('?'); }
 };
 
@@ -2851,6 +3068,7 @@ struct Parameter {
 /// opened before it.
 class ParameterReader {
  public:
+  /// Of the text behind a schema's opening bracket.
   constexpr explicit ParameterReader(std::string_view list) : rest_(list) {}
 
   /// The next parameter, or none. O(its length).
@@ -2877,12 +3095,14 @@ class ParameterReader {
     std::size_t open = none;  // the annotation
     std::size_t close = none;
     std::size_t end = 0;
-    for (; end < rest_.size(); ++end) {
-      const char c = rest_[end];
+    // A pointer: the view's checked access would be most of what lowering costs in constant evaluation.
+    const char* const text = rest_.data();
+    const std::size_t size = rest_.size();
+    for (; end < size; ++end) {
+      const char c = text[end];
+      if (c >= 'a' && c <= 'z') continue;
       if (quote != '\0') {
         if (c == quote) quote = '\0';
-      } else if (c >= 'a' && c <= 'z') {
-        continue;
       } else if (c == '"' || c == '\'') {
         quote = c;
       } else if (c == '(' || c == '[') {
@@ -2925,10 +3145,14 @@ class ParameterReader {
 /// for.
 class Schema {
  public:
+  /// Of no operator.
   constexpr Schema() = default;
+  /// Of an operator, in PyTorch's notation. O(length of the name).
   constexpr explicit Schema(std::string_view text) : text_(text), name_(text.substr(0, text.find('('))) {}
 
+  /// Whether it is the schema of no operator.
   [[nodiscard]] constexpr auto empty() const -> bool { return text_.empty(); }
+  /// All of it, as written.
   [[nodiscard]] constexpr auto text() const -> std::string_view { return text_; }
   /// "aten.add_.Tensor"
   [[nodiscard]] constexpr auto name() const -> std::string_view { return name_; }
@@ -2942,15 +3166,17 @@ class Schema {
     const auto arrow = rest.find("-> ");
     return arrow == std::string_view::npos ? std::string_view() : rest.substr(arrow + 3);
   }
+  /// The parameters, to be read one after the other. O(1).
   [[nodiscard]] constexpr auto parameters() const -> ParameterReader {
     return ParameterReader(text_.size() == name_.size() ? std::string_view() : text_.substr(name_.size() + 1));
   }
 
-  /// Position and description of the parameter called `name`. O(schema length).
+  /// A parameter and where it stands.
   struct Found {
-    std::uint32_t position = 0;
-    Parameter parameter;
+    std::uint32_t position = 0;  ///< from 0, keyword-only parameters counted
+    Parameter parameter;         ///< its description
   };
+  /// Position and description of the parameter called `name`; none if there is none. O(schema length).
   [[nodiscard]] constexpr auto find(std::string_view name) const -> std::optional<Found> {
     ParameterReader reader = parameters();
     std::uint32_t position = 0;
@@ -2996,8 +3222,6 @@ class Schema {
 
 // ---- fxpass/ops/catalog.hpp
 
-#include <iterator>
-
 /// @file
 /// The operators fxpass knows, found by name. A `CatalogRow` is the interned name of an operator overload.
 
@@ -3015,12 +3239,18 @@ inline constexpr const char* python_schemas[] = {
 
 /// Index of an operator overload in the catalog: ATen's schemas first, then Python's.
 using CatalogRow = std::uint16_t;
+
+/// The row of what is in no catalog.
 inline constexpr CatalogRow no_row = 0xffff;
+
+/// How many rows are ATen's; Python's follow.
 inline constexpr CatalogRow aten_rows = static_cast<CatalogRow>(std::size(operator_schemas));
 
+/// The schema of a row as text. Needs a row of the catalog. O(1).
 [[nodiscard]] constexpr auto schema_text(CatalogRow row) -> std::string_view {
   return row < aten_rows ? operator_schemas[row] : python_schemas[row - aten_rows];
 }
+/// The schema of a row; the empty one for `no_row`. O(length of the name).
 [[nodiscard]] constexpr auto schema(CatalogRow row) -> Schema {
   return row == no_row ? Schema() : Schema(schema_text(row));
 }
@@ -3064,8 +3294,10 @@ template <std::size_t N>
 
 /// The overloads of an operator, as adjacent rows `[first, last)`.
 struct OverloadSet {
-  CatalogRow first = 0;
-  CatalogRow last = 0;
+  CatalogRow first = 0;  ///< row of the first one
+  CatalogRow last = 0;   ///< row behind the last one
+
+  /// Whether there is no such operator.
   [[nodiscard]] constexpr auto empty() const -> bool { return first == last; }
 };
 /// All overloads of `base`, say "aten.add". O(log rows + overloads).
@@ -3146,11 +3378,13 @@ enum class WriteRule : std::uint8_t {
   kernel,      ///< operands that a kernel declares as aliases of its results
 };
 
+/// A row of `writing_operators`.
 struct WritingOperator {
-  std::string_view base;
-  WriteRule rule;
+  std::string_view base;  ///< the operator without overload: "aten.add_"
+  WriteRule rule;         ///< how its overloads write
 };
 
+/// Operators that write and that fxpass carries out, sorted by name.
 inline constexpr WritingOperator writing_operators[] = {
     {"_c10d_functional.all_reduce_", WriteRule::same_dtype},
     {"_c10d_functional.broadcast_", WriteRule::same_dtype},
@@ -3296,26 +3530,28 @@ inline constexpr std::string_view unannotated_writers[] = {
 
 namespace fxpass::ops {
 
+/// How the result of an operator shares storage with its first argument: what alias analysis and in-place
+/// rewriting do with the operator.
 enum class ViewRule : std::uint8_t {
-  none,         ///< a fresh tensor
-  identity,     ///< the same elements in the same shape: detach, alias, ...
+  none,              ///< a fresh tensor
+  identity,          ///< the same elements in the same shape: detach, alias, ...
   identity_if_real,  ///< so too unless the tensor is complex: real, conj, ...
   select,
   slice,
   narrow,
-  reshape,      ///< a view, or an error: view, view_as, ...
-  flatten,      ///< a view where strides allow it, else a copy
-  ravel,        ///< a view of what is contiguous, else a copy, even where strides would allow a view
+  reshape,        ///< a view, or an error: view, view_as, ...
+  flatten,        ///< a view where strides allow it, else a copy
+  ravel,          ///< a view of what is contiguous, else a copy, even where strides would allow a view
   maybe_reshape,  ///< reshape, reshape_as: a view where strides allow it, else a copy
   transpose,
   permute,
-  matrix_transpose,  ///< t
-  reverse_dimensions,   ///< T
-  swap_last_dimensions, ///< mT, mH
-  move_dimensions,      ///< movedim
+  matrix_transpose,      ///< t
+  reverse_dimensions,    ///< T
+  swap_last_dimensions,  ///< mT, mH
+  move_dimensions,       ///< movedim
   diagonal,
-  split,        ///< a list of slices: split, chunk, ...
-  unbind,       ///< a list of selections
+  split,   ///< a list of slices: split, chunk, ...
+  unbind,  ///< a list of selections
   unsqueeze,
   squeeze,
   expand,
@@ -3326,11 +3562,13 @@ enum class ViewRule : std::uint8_t {
   opaque,       ///< a view that fxpass cannot invert; writes near it are refused
 };
 
+/// A row of `view_operators`.
 struct ViewOperator {
-  std::string_view base;
-  ViewRule rule;
+  std::string_view base;  ///< the operator without overload: "aten.view"
+  ViewRule rule;          ///< what its result is
 };
 
+/// Operators whose results may be views of an argument, sorted by name.
 inline constexpr ViewOperator view_operators[] = {
     {"_c10d_functional.wait_tensor", ViewRule::identity},
     {"aten._conj", ViewRule::identity_if_real},
@@ -3420,6 +3658,8 @@ namespace fxpass {
 
 /// The six kinds of a `torch.fx.Node`.
 enum class NodeKind : std::uint8_t { placeholder, get_attr, call_function, call_method, call_module, output };
+
+/// The name FX has for it.
 [[nodiscard]] constexpr auto to_string(NodeKind kind) -> std::string_view {
   constexpr std::string_view names[] = {"placeholder", "get_attr",    "call_function",
                                         "call_method", "call_module", "output"};
@@ -3428,7 +3668,7 @@ enum class NodeKind : std::uint8_t { placeholder, get_attr, call_function, call_
 
 /// What a node's value is.
 enum class ValueKind : std::uint8_t {
-  none,     ///< nothing, or not known
+  none,  ///< nothing, or not known
   tensor,
   tuple,    ///< several values, read by getitem; its tensors have metadata, other members are given as none
   sym_int,  ///< a Python integer
@@ -3437,76 +3677,79 @@ enum class ValueKind : std::uint8_t {
 
 /// A name in two parts, `add_3` as ("add", 3): counted names share their base.
 struct Name {
-  TextId base;
+  TextId base;                ///< the part that is counted
   std::uint32_t ordinal = 0;  ///< 0: the base alone; k: base_(k-1)
 };
 
 /// An operator as this graph uses it; one record for each spelling and overload, shared by its nodes.
 struct OpId {
-  std::uint32_t index = 0;
+  std::uint32_t index = 0;  ///< row in the graph's table of operators
   friend constexpr auto operator==(OpId, OpId) -> bool = default;
 };
 
 /// One call, placeholder, attribute or the output. 56 bytes.
 struct Node {
-  NodeKind kind = NodeKind::call_function;
-  ValueKind value_kind = ValueKind::none;
+  NodeKind kind = NodeKind::call_function;  ///< which of the six
+  ValueKind value_kind = ValueKind::none;  ///< what it gives
   OpId op;            ///< for calls; record 0 is "no operator"
   TextId target;      ///< as FX has it: operator, method, attribute or module path, placeholder target
-  Name name;
+  Name name;          ///< unique in the graph
   Range arguments;    ///< positional ones first, then keyword ones
   Range values;       ///< tensor metadata: one for a tensor, one a member for a tuple
-  TextId stack_trace;
+  TextId stack_trace;  ///< Python's traceback of the line of the model it stems from
   std::uint32_t replica_groups = 0;  ///< 1 + index of a partition of the graph; 0: none
 };
 
 /// What is known of an operator, worked out once for all nodes that call it.
 struct Operator {
-  NodeKind kind = NodeKind::call_function;
+  NodeKind kind = NodeKind::call_function;  ///< function or method
   TextId spelling;                       ///< the nodes' target
   ops::CatalogRow row = ops::no_row;     ///< the overload; no_row: not one of the catalog
   TextId schema;                         ///< schema of a custom operator, in PyTorch's notation
   TextId parameters;                     ///< parameters in Python's order where that is not the schema's
-  ops::ViewRule view = ops::ViewRule::none;
+  ops::ViewRule view = ops::ViewRule::none;  ///< how its result shares storage with an argument
   bool writes = false;                   ///< the schema, or the name, says that an argument is written
   ops::WriteRule write_rule = ops::WriteRule::unknown;  ///< how, if it writes
   bool takes_device = true;              ///< a parameter is called `device`, or nobody knows the parameters
   bool names_group = false;              ///< it communicates within a process group
   bool has_implied_dtype = false;        ///< `x.float()`
-  DType implied_dtype = DType::f32;
+  DType implied_dtype = DType::f32;  ///< what that spelling implies
 };
 
 /// Shape, strides, offset (in elements), dtype, device and layout of one tensor.
 struct TensorMeta {
-  DType dtype = DType::f32;
-  Layout layout = Layout::strided;
-  bool known = false;           ///< false stands for a member of a tuple that is no tensor
-  bool requires_grad = false;
-  std::uint32_t rank = 0;
-  std::uint32_t dims = 0;       ///< in the graph's pool of SymInts: `rank` sizes, then `rank` strides
-  DeviceId device;
-  SymInt storage_offset;
+  DType dtype = DType::f32;         ///< of its elements
+  Layout layout = Layout::strided;  ///< strided, or a sparse format
+  bool known = false;               ///< false stands for a member of a tuple that is no tensor
+  bool requires_grad = false;       ///< as the exporter saw it; no pass looks at it
+  std::uint32_t rank = 0;           ///< how many dimensions
+  std::uint32_t dims = 0;           ///< in the graph's pool of SymInts: `rank` sizes, then `rank` strides
+  DeviceId device;                  ///< where it was when the program was captured
+  SymInt storage_offset;            ///< in elements
 };
 
 /// What an input is, by the words of the export signature.
 enum class InputKind : std::uint8_t {
   user_input, parameter, buffer, tensor_constant, constant_input, custom_obj, token,
 };
+
+/// The name the export signature has for it.
 [[nodiscard]] constexpr auto to_string(InputKind kind) -> std::string_view {
   constexpr std::string_view names[] = {"user_input",     "parameter",  "buffer", "tensor_constant",
                                         "constant_input", "custom_obj", "token"};
   return names[static_cast<std::size_t>(kind)];
 }
 
+/// Stands for "shares its storage with no input".
 inline constexpr std::uint32_t own_storage = 0xffffffffU;
 
 /// One input of the graph, in the order of the placeholders.
 struct InputSpec {
-  InputKind kind = InputKind::user_input;
+  InputKind kind = InputKind::user_input;  ///< what it is
   bool persistent = true;                  ///< of a buffer
-  NodeId node;                             ///< the placeholder
-  TextId target;                           ///< qualified name of a parameter, buffer or constant
-  Argument constant;                       ///< value of a constant input
+  NodeId node = {};                        ///< the placeholder
+  TextId target = {};                      ///< qualified name of a parameter, buffer or constant
+  Argument constant = {};                  ///< value of a constant input
   std::uint32_t storage = own_storage;     ///< inputs with the same number share a storage
 };
 
@@ -3515,6 +3758,8 @@ enum class OutputKind : std::uint8_t {
   user_output, loss_output, buffer_mutation, parameter_mutation, user_input_mutation, gradient_to_parameter,
   gradient_to_user_input, token,
 };
+
+/// The name the export signature has for it.
 [[nodiscard]] constexpr auto to_string(OutputKind kind) -> std::string_view {
   constexpr std::string_view names[] = {"user_output",         "loss_output",           "buffer_mutation",
                                         "parameter_mutation",  "user_input_mutation",   "gradient_to_parameter",
@@ -3531,26 +3776,25 @@ enum class OutputKind : std::uint8_t {
   return kind == OutputKind::user_output || kind == OutputKind::loss_output;
 }
 
+/// Stands for "no input".
 inline constexpr std::uint32_t no_input = 0xffffffffU;
 
 /// One output, in the order of the output node's arguments: the program's own first.
 struct OutputSpec {
-  OutputKind kind = OutputKind::user_output;
-  std::uint32_t input = no_input;  ///< for mutations and gradients: the input concerned
-  TextId target;                   ///< for mutations: the input's qualified name
+  OutputKind kind = OutputKind::user_output;  ///< what it is
+  std::uint32_t input = no_input;             ///< for mutations and gradients: the input concerned
+  TextId target = {};                         ///< for mutations: the input's qualified name
 };
 
 /// All ranks of the world in groups of equal size, in the order that decides who owns which shard.
 struct Partition {
-  Range ranks;  ///< in the graph's pool of ranks, group by group
-  std::uint32_t group_size = 0;
+  Range ranks;                   ///< in the graph's pool of ranks, group by group
+  std::uint32_t group_size = 0;  ///< ranks in each group
 };
 
 }  // namespace fxpass
 
 // ---- fxpass/graph/graph.hpp
-
-#include <algorithm>
 
 /// @file
 /// `Graph`: a PyTorch FX graph as a value.
@@ -3568,6 +3812,7 @@ namespace fxpass {
 /// are unique.
 class Graph {
  public:
+  /// A graph without nodes.
   constexpr Graph() {
     // Record 0 of each table means "none", so that a zeroed record refers to nothing.
     texts_.push_back(Range{});
@@ -3576,15 +3821,18 @@ class Graph {
   }
 
   // Nodes ------------------------------------------------------------------------------------------------------------
+  /// The node table, in program order; a record by its id. Needs `holds(id)`. O(1).
   [[nodiscard]] constexpr auto node_count() const -> std::uint32_t { return nodes_.size(); }
-  [[nodiscard]] constexpr auto nodes() const -> std::span<const Node> { return nodes_.view(); }
+  [[nodiscard]] constexpr auto nodes() const -> Span<const Node> { return nodes_.view(); }
   [[nodiscard]] constexpr auto node(NodeId id) const -> const Node& { return nodes_[id.index]; }
   [[nodiscard]] constexpr auto mutable_node(NodeId id) -> Node& { return nodes_[id.index]; }
   /// The output node. Needs a finished graph.
   [[nodiscard]] constexpr auto output_node() const -> NodeId { return {nodes_.size() - 1}; }
+  /// The operator that the node calls; record 0 for one that calls none.
   [[nodiscard]] constexpr auto op(NodeId id) const -> const Operator& { return operators_[node(id).op.index]; }
   [[nodiscard]] constexpr auto op(OpId id) const -> const Operator& { return operators_[id.index]; }
-  [[nodiscard]] constexpr auto operators() const -> std::span<const Operator> { return operators_.view(); }
+  /// All operators that nodes call, by `OpId`; record 0 is "no operator".
+  [[nodiscard]] constexpr auto operators() const -> Span<const Operator> { return operators_.view(); }
   /// The schema of the node's operator; empty if unknown. Valid while the graph is.
   [[nodiscard]] constexpr auto schema(const Operator& o) const -> ops::Schema {
     if (o.row != ops::no_row) return ops::schema(o.row);
@@ -3592,12 +3840,14 @@ class Graph {
   }
 
   // Texts ------------------------------------------------------------------------------------------------------------
-  /// Valid until the next text is added.
+  /// The characters of a text. Valid until the next text is added.
   [[nodiscard]] constexpr auto text(TextId id) const -> std::string_view {
     const Range r = texts_[id.index];
     return {chars_.data() + r.begin, r.count};
   }
+  /// The node's target, as FX has it.
   [[nodiscard]] constexpr auto target(NodeId id) const -> std::string_view { return text(node(id).target); }
+  /// Writes a node's name.
   template <TextSink Sink>
   constexpr void append_name(Sink& sink, Name n) const {
     append_to(sink, text(n.base));
@@ -3609,19 +3859,23 @@ class Graph {
     append_name(t, node(id).name);
     return t;
   }
+  /// The device as PyTorch writes it: "xla:0".
   [[nodiscard]] constexpr auto device(DeviceId id) const -> std::string_view { return text(devices_[id.index]); }
 
   // Arguments --------------------------------------------------------------------------------------------------------
-  [[nodiscard]] constexpr auto arguments(NodeId id) const -> std::span<const Argument> {
+  /// The arguments of a node, positional ones first; or those in a range of the graph. Valid until arguments are
+  /// added.
+  [[nodiscard]] constexpr auto arguments(NodeId id) const -> Span<const Argument> {
     return arguments_.view(node(id).arguments);
   }
-  [[nodiscard]] constexpr auto arguments_in(Range range) const -> std::span<const Argument> {
+  [[nodiscard]] constexpr auto arguments_in(Range range) const -> Span<const Argument> {
     return arguments_.view(range);
   }
   /// Members of a list, tuple, dict, slice or complex argument.
-  [[nodiscard]] constexpr auto children(const Argument& a) const -> std::span<const Argument> {
+  [[nodiscard]] constexpr auto children(const Argument& a) const -> Span<const Argument> {
     return arguments_.view(a.children());
   }
+  /// The text of a symbolic expression. Needs `s.is_symbolic()`.
   [[nodiscard]] constexpr auto expression(SymInt s) const -> std::string_view {
     return text(expressions_[s.expression()]);
   }
@@ -3642,7 +3896,7 @@ class Graph {
 
   // Metadata ---------------------------------------------------------------------------------------------------------
   /// Metadata of the node's values: one for a tensor, one a member for a tuple.
-  [[nodiscard]] constexpr auto values(NodeId id) const -> std::span<const TensorMeta> {
+  [[nodiscard]] constexpr auto values(NodeId id) const -> Span<const TensorMeta> {
     return metas_.view(node(id).values);
   }
   /// Metadata of the tensor that the node is; null if it is none or nothing is known of it.
@@ -3652,17 +3906,20 @@ class Graph {
     const TensorMeta& meta = metas_[n.values.begin];
     return meta.known ? &meta : nullptr;
   }
+  /// A record by its index, as ranges of values have it.
   [[nodiscard]] constexpr auto meta(std::uint32_t index) const -> const TensorMeta& { return metas_[index]; }
-  [[nodiscard]] constexpr auto sizes(const TensorMeta& m) const -> std::span<const SymInt> {
+  /// Sizes, or strides in elements, of a tensor: `rank` numbers or expressions.
+  [[nodiscard]] constexpr auto sizes(const TensorMeta& m) const -> Span<const SymInt> {
     return dims_.view(Range{m.dims, m.rank});
   }
-  [[nodiscard]] constexpr auto strides(const TensorMeta& m) const -> std::span<const SymInt> {
+  [[nodiscard]] constexpr auto strides(const TensorMeta& m) const -> Span<const SymInt> {
     return dims_.view(Range{m.dims + m.rank, m.rank});
   }
 
   // Inputs and outputs -----------------------------------------------------------------------------------------------
-  [[nodiscard]] constexpr auto inputs() const -> std::span<const InputSpec> { return inputs_.view(); }
-  [[nodiscard]] constexpr auto outputs() const -> std::span<const OutputSpec> { return outputs_.view(); }
+  /// What the placeholders and the output's arguments are, one for one.
+  [[nodiscard]] constexpr auto inputs() const -> Span<const InputSpec> { return inputs_.view(); }
+  [[nodiscard]] constexpr auto outputs() const -> Span<const OutputSpec> { return outputs_.view(); }
   /// How many outputs the program itself returns; they come first.
   [[nodiscard]] constexpr auto original_output_count() const -> std::uint32_t {
     std::uint32_t count = 0;
@@ -3680,14 +3937,18 @@ class Graph {
     const std::uint32_t p = node(id).replica_groups;
     return p == 0 ? nullptr : &partitions_[p - 1];
   }
-  [[nodiscard]] constexpr auto ranks(const Partition& p) const -> std::span<const std::int64_t> {
+  /// The ranks of a partition, group by group.
+  [[nodiscard]] constexpr auto ranks(const Partition& p) const -> Span<const std::int64_t> {
     return ranks_.view(p.ranks);
   }
-  [[nodiscard]] constexpr auto partitions() const -> std::span<const Partition> { return partitions_.view(); }
-  [[nodiscard]] constexpr auto subgraphs() const -> std::span<const Graph> { return subgraphs_; }
+  /// All partitions that collectives of the graph name.
+  [[nodiscard]] constexpr auto partitions() const -> Span<const Partition> { return partitions_.view(); }
+  /// The graphs that higher-order operators call, by their number.
+  [[nodiscard]] constexpr auto subgraphs() const -> Span<const Graph> { return subgraphs_; }
   [[nodiscard]] constexpr auto mutable_subgraph(std::uint32_t index) -> Graph& { return subgraphs_[index]; }
 
   // Whether a record refers to something that this graph has. The readings above need it; `verify` asks for it. -----------
+  /// Whether the graph has what is named.
   [[nodiscard]] constexpr auto holds(NodeId id) const -> bool { return id.index < nodes_.size(); }
   [[nodiscard]] constexpr auto holds(TextId id) const -> bool { return id.index < texts_.size(); }
   [[nodiscard]] constexpr auto holds(DeviceId id) const -> bool { return id.index < devices_.size(); }
@@ -3705,19 +3966,23 @@ class Graph {
   [[nodiscard]] constexpr auto argument_count() const -> std::uint32_t { return arguments_.size(); }
 
   // Growing the pools; each returns what a record stores. Amortised O(size of the argument). ----------------------------
+  /// A text as a record stores it. Each call stores one: whoever adds many uses a `TextInterner`.
   constexpr auto add_text(std::string_view text) -> TextId {
     if (text.empty()) return {};
-    return {texts_.push_back(chars_.append(std::span<const char>(text.data(), text.size())))};
+    return {texts_.push_back(chars_.append(Span<const char>(text.data(), text.size())))};
   }
+  /// A device, stored once. O(devices).
   constexpr auto add_device(std::string_view device) -> DeviceId {
     for (std::uint32_t i = 0; i < devices_.size(); ++i)
       if (text(devices_[i]) == device) return {i};
     return {devices_.push_back(add_text(device))};
   }
+  /// A symbolic expression.
   constexpr auto add_expression(std::string_view expression) -> SymInt {
     return SymInt::expression(expressions_.push_back(add_text(expression)));
   }
-  constexpr auto add_arguments(std::span<const Argument> arguments) -> Range { return arguments_.append(arguments); }
+  /// Arguments, one behind the other; `arguments` may lie in this graph.
+  constexpr auto add_arguments(Span<const Argument> arguments) -> Range { return arguments_.append(arguments); }
   /// `a` with members of its own: a group belongs to one node, so that renumbering it once is right.
   /// By value: `a` may lie in the pool, which grows.
   constexpr auto clone(Argument a) -> Argument {
@@ -3726,7 +3991,8 @@ class Graph {
     for (std::uint32_t i = 0; i < a.children().count; ++i) members.push_back(clone(children(a)[i]));
     return Argument::group(a.kind(), add_arguments(members.view())).with_keyword(a.keyword());
   }
-  constexpr auto add_meta(TensorMeta meta, std::span<const SymInt> sizes, std::span<const SymInt> strides) -> Range {
+  /// Metadata of a tensor of `sizes` and `strides` (in elements), as many; `meta` gives the rest.
+  constexpr auto add_meta(TensorMeta meta, Span<const SymInt> sizes, Span<const SymInt> strides) -> Range {
     meta.known = true;
     meta.rank = static_cast<std::uint32_t>(sizes.size());
     // Neighbours in a program mostly are alike: they share one record, which nobody changes.
@@ -3735,37 +4001,45 @@ class Graph {
     dims_.append(strides);
     return {metas_.push_back(meta), 1};
   }
-  constexpr auto add_metas(std::span<const TensorMeta> metas) -> Range { return metas_.append(metas); }
+  /// Metadata of the members of a tuple.
+  constexpr auto add_metas(Span<const TensorMeta> metas) -> Range { return metas_.append(metas); }
+  /// An operator; `OperatorInterner` keeps each once.
   constexpr auto add_operator(Operator o) -> OpId { return {operators_.push_back(o)}; }
-  constexpr auto add_partition(std::span<const std::int64_t> ranks, std::uint32_t group_size) -> std::uint32_t {
+  /// Replica groups: ranks group by group. Returns what `Node::replica_groups` stores.
+  constexpr auto add_partition(Span<const std::int64_t> ranks, std::uint32_t group_size) -> std::uint32_t {
     return partitions_.push_back({ranks_.append(ranks), group_size}) + 1;
   }
+  /// A graph that a higher-order operator calls. Returns its number.
   constexpr auto add_subgraph(Graph graph) -> std::uint32_t {
     subgraphs_.push_back(std::move(graph));
     return static_cast<std::uint32_t>(subgraphs_.size() - 1);
   }
   /// Appends a node. Its place in program order is the end; `Editor` inserts elsewhere.
   constexpr auto add_node(const Node& node) -> NodeId { return {nodes_.push_back(node)}; }
+  /// What the next placeholder, or argument of the output, is. Returns its index.
   constexpr auto add_input(InputSpec spec) -> std::uint32_t { return inputs_.push_back(spec); }
   constexpr auto add_output(OutputSpec spec) -> std::uint32_t { return outputs_.push_back(spec); }
 
   // Changing records in place ----------------------------------------------------------------------------------------
-  [[nodiscard]] constexpr auto mutable_arguments(NodeId id) -> std::span<Argument> {
+  /// The arguments of a node, or others of the graph, to be changed. Valid until arguments are added.
+  [[nodiscard]] constexpr auto mutable_arguments(NodeId id) -> Span<Argument> {
     return arguments_.view(node(id).arguments);
   }
-  [[nodiscard]] constexpr auto mutable_arguments_in(Range range) -> std::span<Argument> {
+  [[nodiscard]] constexpr auto mutable_arguments_in(Range range) -> Span<Argument> {
     return arguments_.view(range);
   }
-  [[nodiscard]] constexpr auto mutable_children(const Argument& a) -> std::span<Argument> {
+  [[nodiscard]] constexpr auto mutable_children(const Argument& a) -> Span<Argument> {
     return arguments_.view(a.children());
   }
-  constexpr void set_arguments(NodeId id, std::span<const Argument> arguments) {
+  /// Gives a node other arguments.
+  constexpr void set_arguments(NodeId id, Span<const Argument> arguments) {
     mutable_node(id).arguments = add_arguments(arguments);
   }
-  [[nodiscard]] constexpr auto mutable_outputs() -> std::span<OutputSpec> {
+  /// The specs of outputs and inputs, to be changed.
+  [[nodiscard]] constexpr auto mutable_outputs() -> Span<OutputSpec> {
     return outputs_.view(Range{0, outputs_.size()});
   }
-  [[nodiscard]] constexpr auto mutable_inputs() -> std::span<InputSpec> {
+  [[nodiscard]] constexpr auto mutable_inputs() -> Span<InputSpec> {
     return inputs_.view(Range{0, inputs_.size()});
   }
   /// Replaces the node table by `nodes`, whose operands, and those of the specs, the caller has renumbered.
@@ -3773,13 +4047,24 @@ class Graph {
 
   /// Equal programs: nodes in order, names, targets, arguments, metadata, specs. O(nodes + arguments + texts).
   friend constexpr auto operator==(const Graph& a, const Graph& b) -> bool { return a.equals(b); }
+  /// The first node of this graph, in program order, in which it differs from `b`; a difference in the specs is one of
+  /// the input's or the output's node. `no_node` if the graphs are equal. For messages: `==` is quicker to say no.
+  [[nodiscard]] constexpr auto first_difference(const Graph& b) const -> NodeId {
+    const std::uint32_t common = nodes_.size() < b.nodes_.size() ? nodes_.size() : b.nodes_.size();
+    for (std::uint32_t i = 0; i < common; ++i)
+      if (!same(NodeId{i}, b)) return NodeId{i};
+    if (nodes_.size() > common) return NodeId{common};
+    for (std::uint32_t i = 0; i < inputs_.size() && i < b.inputs_.size(); ++i)
+      if (!same(inputs_[i], b, b.inputs_[i])) return inputs_[i].node;
+    return equals(b) ? no_node : output_node();
+  }
 
  private:
-  [[nodiscard]] constexpr auto is_same(const TensorMeta& a, std::span<const SymInt> sizes,
-                                       std::span<const SymInt> strides, const TensorMeta& b) const -> bool {
+  [[nodiscard]] constexpr auto is_same(const TensorMeta& a, Span<const SymInt> sizes,
+                                       Span<const SymInt> strides, const TensorMeta& b) const -> bool {
     return b.known && a.dtype == b.dtype && a.layout == b.layout && a.requires_grad == b.requires_grad &&
-           a.device == b.device && a.storage_offset == b.storage_offset && std::ranges::equal(sizes, this->sizes(b)) &&
-           std::ranges::equal(strides, this->strides(b));
+           a.device == b.device && a.storage_offset == b.storage_offset && same_elements(sizes, this->sizes(b)) &&
+           same_elements(strides, this->strides(b));
   }
   [[nodiscard]] static constexpr auto within(Range r, std::uint32_t size) -> bool {
     return r.begin <= size && r.count <= size - r.begin;
@@ -3805,7 +4090,7 @@ class Graph {
       default: return mine.bits() == theirs.bits();
     }
   }
-  constexpr auto same(std::span<const Argument> mine, const Graph& b, std::span<const Argument> theirs) const -> bool {
+  constexpr auto same(Span<const Argument> mine, const Graph& b, Span<const Argument> theirs) const -> bool {
     if (mine.size() != theirs.size()) return false;
     for (std::size_t i = 0; i < mine.size(); ++i)
       if (!same(mine[i], b, theirs[i])) return false;
@@ -3829,6 +4114,11 @@ class Graph {
       if (ranks_[mine->ranks.begin + i] != b.ranks_[theirs->ranks.begin + i]) return false;
     return true;
   }
+  constexpr auto same(const InputSpec& mine, const Graph& b, const InputSpec& theirs) const -> bool {
+    return mine.kind == theirs.kind && mine.persistent == theirs.persistent && mine.node == theirs.node &&
+           mine.storage == theirs.storage && same(mine.target, b, theirs.target) &&
+           same(mine.constant, b, theirs.constant);
+  }
   constexpr auto same(NodeId id, const Graph& b) const -> bool {
     const Node& mine = node(id);
     const Node& theirs = b.node(id);
@@ -3845,14 +4135,8 @@ class Graph {
   constexpr auto equals(const Graph& b) const -> bool {
     if (nodes_.size() != b.nodes_.size() || inputs_.size() != b.inputs_.size() || outputs_.size() != b.outputs_.size())
       return false;
-    for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
-      const InputSpec& mine = inputs_[i];
-      const InputSpec& theirs = b.inputs_[i];
-      if (mine.kind != theirs.kind || mine.persistent != theirs.persistent || mine.node != theirs.node ||
-          mine.storage != theirs.storage || !same(mine.target, b, theirs.target) ||
-          !same(mine.constant, b, theirs.constant))
-        return false;
-    }
+    for (std::uint32_t i = 0; i < inputs_.size(); ++i)
+      if (!same(inputs_[i], b, b.inputs_[i])) return false;
     for (std::uint32_t i = 0; i < outputs_.size(); ++i)
       if (outputs_[i].kind != b.outputs_[i].kind || outputs_[i].input != b.outputs_[i].input ||
           !same(outputs_[i].target, b, b.outputs_[i].target))
@@ -3890,12 +4174,13 @@ namespace fxpass::ops {
 
 /// A spelling whose operator cannot be had by rule, or whose parameters stand in another order than ATen's.
 struct PythonSpelling {
-  std::string_view spelling;
-  std::string_view base;        ///< ATen operator without overload
-  std::string_view parameters;  ///< by ATen's names in Python's order; empty: as ATen
+  std::string_view spelling;                  ///< as FX has it: "operator.iadd", "float"
+  std::string_view base;                      ///< ATen operator without overload
+  std::string_view parameters;                ///< by ATen's names in Python's order; empty: as ATen
   std::optional<DType> dtype = std::nullopt;  ///< what `x.float()` says without saying it
 };
 
+/// Functions, by their full names in Python.
 inline constexpr PythonSpelling python_functions[] = {
     {"operator.add", "aten.add", ""},
     {"operator.sub", "aten.sub", ""},
@@ -3970,8 +4255,37 @@ inline constexpr PythonSpelling python_functions[] = {
      "Tensor self, Scalar min_val=-1, Scalar max_val=1, bool inplace=False"},
     {"torch.nn.functional.leaky_relu", "aten.leaky_relu",
      "Tensor self, Scalar negative_slope=0.01, bool inplace=False"},
+    {"torch.nn.functional.threshold", "aten.threshold",
+     "Tensor self, Scalar threshold, Scalar value, bool inplace=False"},
+    // Python's losses name the reduction, ATen numbers it.
+    {"torch.nn.functional.mse_loss", "aten.mse_loss",
+     "Tensor self, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', "
+     "Tensor? weight=None"},
+    {"torch.nn.functional.l1_loss", "aten.l1_loss",
+     "Tensor self, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', "
+     "Tensor? weight=None"},
+    {"torch.nn.functional.smooth_l1_loss", "aten.smooth_l1_loss",
+     "Tensor self, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', float beta=1.0"},
+    {"torch.nn.functional.huber_loss", "aten.huber_loss",
+     "Tensor self, Tensor target, str reduction='mean', float delta=1.0, Tensor? weight=None"},
+    {"torch.nn.functional.binary_cross_entropy", "aten.binary_cross_entropy",
+     "Tensor self, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, "
+     "str reduction='mean'"},
+    {"torch.nn.functional.binary_cross_entropy_with_logits", "aten.binary_cross_entropy_with_logits",
+     "Tensor self, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, "
+     "str reduction='mean', Tensor? pos_weight=None"},
+    {"torch.nn.functional.kl_div", "aten.kl_div",
+     "Tensor self, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', "
+     "bool log_target=False"},
+    {"torch.nn.functional.nll_loss", "aten.nll_loss_nd",
+     "Tensor self, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, "
+     "bool? reduce=None, str reduction='mean'"},
+    {"torch.nn.functional.cross_entropy", "aten.cross_entropy_loss",
+     "Tensor self, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, "
+     "bool? reduce=None, str reduction='mean', float label_smoothing=0.0"},
 };
 
+/// Methods of tensors.
 inline constexpr PythonSpelling python_methods[] = {
     {"float", "aten.to", "Tensor self, *, MemoryFormat? memory_format=None", DType::f32},
     {"double", "aten.to", "Tensor self, *, MemoryFormat? memory_format=None", DType::f64},
@@ -3987,18 +4301,22 @@ inline constexpr PythonSpelling python_methods[] = {
 
 /// Attributes of tensors that are operators: `getattr(x, "T")`.
 struct PythonAttribute {
-  std::string_view attribute;
-  std::string_view base;
+  std::string_view attribute;  ///< "mT"
+  std::string_view base;       ///< ATen operator without overload
 };
+
+/// All of them.
 inline constexpr PythonAttribute python_attributes[] = {
     {"T", "aten.numpy_T"}, {"mT", "aten.mT"}, {"H", "aten.matrix_H"}, {"mH", "aten.adjoint"},
 };
 
 /// Keywords that Python's functions give to parameters ATen names otherwise.
 struct KeywordAlias {
-  std::string_view python;
-  std::string_view aten;
+  std::string_view python;  ///< as the call writes it
+  std::string_view aten;    ///< the parameter that may be meant
 };
+
+/// All of them. A keyword may stand for several parameters: it means the one that the operator has.
 inline constexpr KeywordAlias keyword_aliases[] = {
     {"input", "self"}, {"self", "input"}, {"input", "indices"}, {"training", "train"}, {"axis", "dim"},
     {"shape", "size"}, {"sizes", "size"},
@@ -4006,10 +4324,10 @@ inline constexpr KeywordAlias keyword_aliases[] = {
 
 /// What a spelling says: the operator without overload, and where its parameters stand.
 struct Operation {
-  std::string_view base;        ///< "aten.add"; empty: unknown
-  std::string_view overload;    ///< "Tensor"; empty: to be resolved by the arguments
-  std::string_view parameters;  ///< Python's order; empty: as ATen
-  std::optional<DType> dtype = std::nullopt;
+  std::string_view base;                      ///< "aten.add"; empty: unknown
+  std::string_view overload;                  ///< "Tensor"; empty: to be resolved by the arguments
+  std::string_view parameters;                ///< Python's order; empty: as ATen
+  std::optional<DType> dtype = std::nullopt;  ///< what `x.float()` says without saying it
 };
 
 /// Takes a call_function target apart. The result's views point into `target` or into the tables.
@@ -4072,10 +4390,10 @@ namespace fxpass {
 
 /// What a call resolves to, before it is interned as an `Operator`.
 struct Resolution {
-  ops::CatalogRow row = ops::no_row;
-  std::string_view parameters;  ///< Python's order; empty: the schema's
-  std::optional<DType> implied_dtype = std::nullopt;
-  bool known_to_write = false;  ///< by name or keyword, where there is no schema
+  ops::CatalogRow row = ops::no_row;                  ///< the overload
+  std::string_view parameters;                        ///< Python's order; empty: the schema's
+  std::optional<DType> implied_dtype = std::nullopt;  ///< what the spelling says without saying it
+  bool known_to_write = false;                        ///< by name or keyword, where there is no schema
 };
 
 namespace detail {
@@ -4154,7 +4472,7 @@ class ArgumentMatcher {
 /// Whether `arguments` can be bound to the parameters: each argument finds a parameter that takes it, and each
 /// parameter without default gets one.
 [[nodiscard]] constexpr auto binds(const Graph& graph, ops::ParameterReader parameters,
-                                   std::span<const Argument> arguments, bool numbers_are_tensors) -> bool {
+                                   Span<const Argument> arguments, bool numbers_are_tensors) -> bool {
   const ArgumentMatcher matcher(graph, numbers_are_tensors);
   std::size_t positional = 0;
   std::size_t bound = 0;
@@ -4190,7 +4508,7 @@ class ArgumentMatcher {
 
 /// Whether the call says `inplace=True`, by keyword or position.
 [[nodiscard]] constexpr auto asks_for_inplace(const Graph& graph, std::string_view parameters,
-                                              std::span<const Argument> arguments) -> bool {
+                                              Span<const Argument> arguments) -> bool {
   ops::ParameterReader reader(parameters);
   std::size_t position = 0;
   for (auto p = reader.next(); p; p = reader.next(), ++position) {
@@ -4206,7 +4524,7 @@ class ArgumentMatcher {
 
 /// First overload of `set` that takes `arguments`, in Python's order where `parameters` is given.
 [[nodiscard]] constexpr auto choose_overload(const Graph& graph, ops::OverloadSet set, std::string_view parameters,
-                                             std::span<const Argument> arguments) -> ops::CatalogRow {
+                                             Span<const Argument> arguments) -> ops::CatalogRow {
   for (const bool numbers_are_tensors : {false, true}) {
     for (ops::CatalogRow row = set.first; row < set.last; ++row) {
       if (!parameters.empty()) {
@@ -4223,7 +4541,7 @@ class ArgumentMatcher {
 
 /// The overload that a call of `target` with `arguments` means. O(overloads x schema length).
 [[nodiscard]] constexpr auto resolve(const Graph& graph, NodeKind kind, std::string_view target,
-                                     std::span<const Argument> arguments) -> Resolution {
+                                     Span<const Argument> arguments) -> Resolution {
   Resolution result;
   for (const Argument& a : arguments)
     if (a.is_keyword() && a.is_node() && graph.text(a.keyword()) == "out") {
@@ -4315,9 +4633,15 @@ class IdTable {
       if (slot.hash == static_cast<std::uint32_t>(hash >> 32U) && equal(slot.id)) return slot.id;
     }
   }
+  /// Makes room for `count` ids.
+  constexpr void reserve(std::uint32_t count) {
+    std::uint32_t size = first_size;
+    while (size < 2 * count) size *= 2;
+    if (size > slots_.size()) grow(size);
+  }
   /// Adds an id that `find` did not find.
   constexpr void insert(std::uint64_t hash, std::uint32_t id) {
-    if (used_ * 2 >= slots_.size()) grow();
+    if (used_ * 2 >= slots_.size()) grow(slots_.empty() ? first_size : slots_.size() * 2);
     place(hash, id);
     ++used_;
   }
@@ -4334,9 +4658,10 @@ class IdTable {
     while (slots_[i].id != absent) i = (i + 1) & mask;
     slots_[i] = {static_cast<std::uint32_t>(hash), static_cast<std::uint32_t>(hash >> 32U), id};
   }
-  constexpr void grow() {
+  static constexpr std::uint32_t first_size = 16;  // as are the others, a power of two
+  constexpr void grow(std::uint32_t size) {
     Pool<Slot> old = static_cast<Pool<Slot>&&>(slots_);
-    slots_.resize(old.empty() ? 16 : old.size() * 2);
+    slots_.resize(size);
     for (const Slot& slot : old)
       if (slot.id != absent) place(std::uint64_t{slot.hash} << 32U | slot.low, slot.id);
   }
@@ -4361,9 +4686,19 @@ inline constexpr std::string_view reserved_names[] = {
     "return", "reversed", "round", "set", "setattr", "slice", "sorted", "staticmethod", "str", "sum", "super",
     "torch", "try", "tuple", "type", "vars", "while", "with", "yield", "zip",
 };
-/// O(log names).
+/// Whether `name` is one of them. O(log names).
 [[nodiscard]] constexpr auto is_reserved_name(std::string_view name) -> bool {
-  return std::binary_search(std::begin(reserved_names), std::end(reserved_names), name);
+  std::size_t low = 0;
+  std::size_t high = std::size(reserved_names);
+  while (low < high) {
+    const std::size_t middle = (low + high) / 2;
+    if (reserved_names[middle] == name) return true;
+    if (reserved_names[middle] < name)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return false;
 }
 
 /// The name that FX gives to a call of `target` before it makes it unique: `add` for `torch.ops.aten.add.Tensor`, `iadd`
@@ -4384,9 +4719,12 @@ inline constexpr std::string_view reserved_names[] = {
 /// Stores each text of a graph once.
 class TextInterner {
  public:
+  /// The id of `text` in `graph`, which holds it from then on. Expected O(length).
   constexpr auto intern(Graph& graph, std::string_view text) -> TextId {
-    if (text.empty()) return {};
-    const std::uint64_t hash = detail::hash(text);
+    return text.empty() ? TextId() : intern(graph, text, detail::hash(text));
+  }
+  /// The same for a text that is not empty, whose hash is known.
+  constexpr auto intern(Graph& graph, std::string_view text, std::uint64_t hash) -> TextId {
     const std::uint32_t found =
         table_.find(hash, [&](std::uint32_t id) { return graph.text(TextId{id}) == text; });
     if (found != detail::IdTable::absent) return {found};
@@ -4402,9 +4740,12 @@ class TextInterner {
 /// Hands out names that no node of the graph has.
 class NameTable {
  public:
+  /// No names are taken.
   constexpr NameTable() = default;
   /// Knows the names of `graph`. O(nodes).
   constexpr explicit NameTable(const Graph& graph) {
+    names_.reserve(graph.node_count());
+    taken_.reserve(graph.node_count());
     for (const Node& node : graph.nodes()) add(graph, node.name);
   }
 
@@ -4413,16 +4754,15 @@ class NameTable {
 
   /// `name` itself if it is free, else the first of `name_1`, `name_2`, ... that is; taken from now on.
   constexpr auto unique(Graph& graph, TextInterner& texts, std::string_view name) -> Name {
-    Name n = split(graph, texts, name);
-    const std::uint64_t base = detail::hash(graph.text(n.base));
-    if (is_taken(graph, n, base)) {
-      const std::uint32_t counter = counter_of(graph, n.base, base);
-      do {
-        n.ordinal = ++counters_[counter].last;
-      } while (is_taken(graph, n, base));
-    }
-    add(n, base);
-    return n;
+    const Wanted wanted = split(name);
+    const std::uint64_t base = detail::hash(wanted.base);
+    return unique(graph, {texts.intern(graph, wanted.base, base), wanted.ordinal}, base);
+  }
+  /// The same for a name that is a text of the graph already.
+  constexpr auto unique(Graph& graph, TextInterner& texts, TextId name) -> Name {
+    const std::string_view text = graph.text(name);
+    if (split(text).ordinal != 0) return unique(graph, texts, text);
+    return unique(graph, {name, 0}, detail::hash(text));
   }
 
  private:
@@ -4430,20 +4770,37 @@ class NameTable {
     TextId base;
     std::uint32_t last = 1;  ///< the ordinal given last; base_1 has ordinal 2
   };
+  /// A name in its two parts, the base not yet a text of the graph.
+  struct Wanted {
+    std::string_view base;
+    std::uint32_t ordinal = 0;
+  };
 
   /// "add_3" is ("add", 3); "x_03" and "relu_" have no ordinal.
-  static constexpr auto split(Graph& graph, TextInterner& texts, std::string_view name) -> Name {
+  static constexpr auto split(std::string_view name) -> Wanted {
     std::size_t digits = 0;
     while (digits < name.size() && name[name.size() - 1 - digits] >= '0' && name[name.size() - 1 - digits] <= '9')
       ++digits;
     const bool counted = digits > 0 && digits < 9 && name.size() > digits + 1 &&
                          name[name.size() - digits - 1] == '_' && (digits == 1 || name[name.size() - digits] != '0');
-    if (!counted) return {texts.intern(graph, name), 0};
+    if (!counted) return {name, 0};
     std::uint32_t ordinal = 0;
     for (const char c : name.substr(name.size() - digits)) ordinal = ordinal * 10 + static_cast<std::uint32_t>(c - '0');
-    return {texts.intern(graph, name.substr(0, name.size() - digits - 1)), ordinal + 1};
+    return {name.substr(0, name.size() - digits - 1), ordinal + 1};
   }
   // `base` below is the hash of the name's base.
+  constexpr auto unique(const Graph& graph, Name n, std::uint64_t base) -> Name {
+    // Who asks for a base that is counted already gets the next number: the base itself is taken, and stays so.
+    std::uint32_t counter = n.ordinal == 0 ? find_counter(graph, n.base, base) : detail::IdTable::absent;
+    if (counter != detail::IdTable::absent || is_taken(graph, n, base)) {
+      if (counter == detail::IdTable::absent) counter = counter_of(graph, n.base, base);
+      do {
+        n.ordinal = ++counters_[counter].last;
+      } while (is_taken(graph, n, base));
+    }
+    add(n, base);
+    return n;
+  }
   static constexpr auto hash(Name n, std::uint64_t base) -> std::uint64_t {
     const std::uint64_t h = (base ^ n.ordinal) * 1099511628211ULL;
     return h ^ h >> 32U;
@@ -4457,9 +4814,12 @@ class NameTable {
       return names_[id].ordinal == n.ordinal && same_text(graph, names_[id].base, n.base);
     }) != detail::IdTable::absent;
   }
+  [[nodiscard]] constexpr auto find_counter(const Graph& graph, TextId text, std::uint64_t base) const
+      -> std::uint32_t {
+    return counter_table_.find(base, [&](std::uint32_t id) { return same_text(graph, counters_[id].base, text); });
+  }
   constexpr auto counter_of(const Graph& graph, TextId text, std::uint64_t base) -> std::uint32_t {
-    const std::uint32_t found =
-        counter_table_.find(base, [&](std::uint32_t id) { return same_text(graph, counters_[id].base, text); });
+    const std::uint32_t found = find_counter(graph, text, base);
     if (found != detail::IdTable::absent) return found;
     const std::uint32_t id = counters_.push_back({text, 1});
     counter_table_.insert(base, id);
@@ -4475,6 +4835,7 @@ class NameTable {
 /// Resolves each spelling of an operator once and keeps one `Operator` record for each overload it means.
 class OperatorInterner {
  public:
+  /// Knows no operator.
   constexpr OperatorInterner() = default;
   /// Knows the operators of `graph`. O(operators).
   constexpr explicit OperatorInterner(const Graph& graph) {
@@ -4485,7 +4846,7 @@ class OperatorInterner {
   constexpr void declare(TextId target, TextId schema) { declared_.push_back({target, schema}); }
 
   /// The record of the operator that `target(arguments)` means.
-  constexpr auto intern(Graph& graph, NodeKind kind, TextId target, std::span<const Argument> arguments) -> OpId {
+  constexpr auto intern(Graph& graph, NodeKind kind, TextId target, Span<const Argument> arguments) -> OpId {
     // A full name of an overload means the same whatever the arguments are; a packet, `torch.ops.aten.add`, does not.
     const bool is_known = kind == NodeKind::call_function && target.index < of_overload_.size();
     if (is_known && of_overload_[target.index] != OpId{}) return of_overload_[target.index];
@@ -4506,7 +4867,7 @@ class OperatorInterner {
     TextId schema;
   };
   constexpr auto find_or_add(Graph& graph, NodeKind kind, TextId target, std::string_view spelling,
-                             std::span<const Argument> arguments, bool is_overload) -> OpId {
+                             Span<const Argument> arguments, bool is_overload) -> OpId {
     const std::uint64_t h = hash(kind, spelling);
     if (is_overload) {
       const std::uint32_t known = find(graph, h, kind, spelling, nullptr);
@@ -4575,11 +4936,12 @@ namespace fxpass {
 
 /// What a new node's value is: metadata of the graph under construction, or nothing.
 struct ValueSpec {
-  ValueKind kind = ValueKind::none;
-  Range values;
+  ValueKind kind = ValueKind::none;  ///< what it is
+  Range values;                      ///< its metadata, in the graph
 };
 
-/// Makes a graph in program order and keeps its invariants: unique names, operands before users, inputs first.
+/// Makes a graph in program order and keeps its invariants: unique names, operands before users, inputs
+/// first. A node costs O(arguments + texts) expected. What the caller has to see to, `verify` finds.
 ///
 ///     GraphBuilder b;
 ///     const NodeId x = b.placeholder("x", b.tensor(DType::f32, {4, 3}));
@@ -4588,15 +4950,16 @@ struct ValueSpec {
 ///     Graph graph = std::move(b).finish();
 class GraphBuilder {
  public:
+  /// An empty graph.
   constexpr GraphBuilder() = default;
 
   // Values -----------------------------------------------------------------------------------------------------------
   /// A contiguous tensor of `sizes` on `device`.
   constexpr auto tensor(DType dtype, std::initializer_list<SymInt> sizes, std::string_view device = "cpu")
       -> ValueSpec {
-    return tensor(dtype, std::span<const SymInt>(sizes.begin(), sizes.size()), device);
+    return tensor(dtype, Span<const SymInt>(sizes.begin(), sizes.size()), device);
   }
-  constexpr auto tensor(DType dtype, std::span<const SymInt> sizes, std::string_view device = "cpu") -> ValueSpec {
+  constexpr auto tensor(DType dtype, Span<const SymInt> sizes, std::string_view device = "cpu") -> ValueSpec {
     Pool<SymInt> strides;
     strides.resize(static_cast<std::uint32_t>(sizes.size()));
     SymInt stride = 1;
@@ -4611,40 +4974,45 @@ class GraphBuilder {
     return tensor(meta, sizes, strides.view());
   }
   /// A tensor of any layout; `meta` gives dtype, device (of this graph), offset.
-  constexpr auto tensor(TensorMeta meta, std::span<const SymInt> sizes, std::span<const SymInt> strides) -> ValueSpec {
+  constexpr auto tensor(TensorMeta meta, Span<const SymInt> sizes, Span<const SymInt> strides) -> ValueSpec {
     return {ValueKind::tensor, graph_.add_meta(meta, sizes, strides)};
   }
   /// Several values in a tuple.
   constexpr auto tuple(std::initializer_list<ValueSpec> members) -> ValueSpec {
-    return tuple(std::span<const ValueSpec>(members.begin(), members.size()));
+    return tuple(Span<const ValueSpec>(members.begin(), members.size()));
   }
-  constexpr auto tuple(std::span<const ValueSpec> members) -> ValueSpec {
+  constexpr auto tuple(Span<const ValueSpec> members) -> ValueSpec {
     Pool<TensorMeta> metas;
     for (const ValueSpec& member : members)
       metas.push_back(member.kind == ValueKind::tensor ? graph_.meta(member.values.begin) : TensorMeta{});
     return {ValueKind::tuple, graph_.add_metas(metas.view())};
   }
+
+  /// A Python integer, or a float or bool: values without metadata.
   [[nodiscard]] static constexpr auto sym_int() -> ValueSpec { return {ValueKind::sym_int, {}}; }
   [[nodiscard]] static constexpr auto scalar() -> ValueSpec { return {ValueKind::scalar, {}}; }
 
   // Arguments --------------------------------------------------------------------------------------------------------
+  /// A text of the graph, stored once.
   constexpr auto text(std::string_view text) -> TextId { return texts_.intern(graph_, text); }
+  /// Python values as arguments. A list or tuple may hold any of them; given to two nodes it is copied.
   constexpr auto string(std::string_view value) -> Argument { return Argument::string(text(value)); }
   constexpr auto device(std::string_view value) -> Argument { return {graph_.add_device(value)}; }
-  constexpr auto list(std::span<const Argument> items) -> Argument { return group(ArgumentKind::list, items); }
+  constexpr auto list(Span<const Argument> items) -> Argument { return group(ArgumentKind::list, items); }
   constexpr auto list(std::initializer_list<Argument> items) -> Argument { return group(ArgumentKind::list, items); }
   constexpr auto tuple_of(std::initializer_list<Argument> items) -> Argument {
     return group(ArgumentKind::tuple, items);
   }
+  /// `start:stop:step`; None stands for what is left out.
   constexpr auto slice(Argument start, Argument stop, Argument step = {}) -> Argument {
     return group(ArgumentKind::slice, {start, stop, step});
   }
   /// A list, tuple, dict (key, value, key, value, ...), slice or complex number.
-  constexpr auto group(ArgumentKind kind, std::span<const Argument> items) -> Argument {
+  constexpr auto group(ArgumentKind kind, Span<const Argument> items) -> Argument {
     return Argument::group(kind, adopt(items));
   }
   constexpr auto group(ArgumentKind kind, std::initializer_list<Argument> items) -> Argument {
-    return group(kind, std::span<const Argument>(items.begin(), items.size()));
+    return group(kind, Span<const Argument>(items.begin(), items.size()));
   }
   /// `name=value` in a call.
   constexpr auto keyword(std::string_view name, Argument value) -> Argument { return value.with_keyword(text(name)); }
@@ -4668,25 +5036,25 @@ class GraphBuilder {
     return graph_.add_node(make(NodeKind::get_attr, name.empty() ? own_name.view() : name, path, value, {}));
   }
   /// `target(*args, **kwargs)`; the name is the operator's unless given.
-  constexpr auto call_function(std::string_view target, std::span<const Argument> arguments, ValueSpec value = {},
+  constexpr auto call_function(std::string_view target, Span<const Argument> arguments, ValueSpec value = {},
                                std::string_view name = {}) -> NodeId {
     return call(NodeKind::call_function, target, arguments, value, name);
   }
   constexpr auto call_function(std::string_view target, std::initializer_list<Argument> arguments,
                                ValueSpec value = {}, std::string_view name = {}) -> NodeId {
-    return call_function(target, std::span<const Argument>(arguments.begin(), arguments.size()), value, name);
+    return call_function(target, Span<const Argument>(arguments.begin(), arguments.size()), value, name);
   }
   /// `arguments[0].target(...)`
-  constexpr auto call_method(std::string_view target, std::span<const Argument> arguments, ValueSpec value = {},
+  constexpr auto call_method(std::string_view target, Span<const Argument> arguments, ValueSpec value = {},
                              std::string_view name = {}) -> NodeId {
     return call(NodeKind::call_method, target, arguments, value, name);
   }
   constexpr auto call_method(std::string_view target, std::initializer_list<Argument> arguments, ValueSpec value = {},
                              std::string_view name = {}) -> NodeId {
-    return call_method(target, std::span<const Argument>(arguments.begin(), arguments.size()), value, name);
+    return call_method(target, Span<const Argument>(arguments.begin(), arguments.size()), value, name);
   }
   /// A call of any kind.
-  constexpr auto call(NodeKind kind, std::string_view target, std::span<const Argument> arguments, ValueSpec value,
+  constexpr auto call(NodeKind kind, std::string_view target, Span<const Argument> arguments, ValueSpec value,
                       std::string_view name = {}) -> NodeId {
     Text own_name;
     if (name.empty()) {
@@ -4698,16 +5066,16 @@ class GraphBuilder {
     return graph_.add_node(node);
   }
   /// The output node; every value is a user output. Call it once, last; `finish` adds an empty one if it is missing.
-  constexpr auto output(std::span<const Argument> values) -> NodeId {
+  constexpr auto output(Span<const Argument> values) -> NodeId {
     for (std::size_t i = 0; i < values.size(); ++i) graph_.add_output({});
     return output_with_specs(values);
   }
   constexpr auto output(std::initializer_list<Argument> values) -> NodeId {
-    return output(std::span<const Argument>(values.begin(), values.size()));
+    return output(Span<const Argument>(values.begin(), values.size()));
   }
   /// The output node, with a spec for each value. The program's own outputs are moved to the front, as the graph
   /// demands; the order is otherwise kept. Needs as many specs as values.
-  constexpr auto output(std::span<const Argument> values, std::span<const OutputSpec> specs) -> NodeId {
+  constexpr auto output(Span<const Argument> values, Span<const OutputSpec> specs) -> NodeId {
     Pool<Argument> ordered;
     for (const bool returned : {true, false})
       for (std::size_t i = 0; i < values.size(); ++i)
@@ -4725,14 +5093,18 @@ class GraphBuilder {
   constexpr void declare_operator(std::string_view target, std::string_view schema) {
     operators_.declare(text(target), text(schema));
   }
+  /// Adds a graph that a higher-order operator calls, and returns it as an argument.
   constexpr auto add_subgraph(Graph graph) -> Argument {
     return Argument::subgraph(graph_.add_subgraph(std::move(graph)));
   }
+  /// Adds a symbolic expression, `s0 + 1`: as a size, stride or argument.
   constexpr auto add_expression(std::string_view expression) -> SymInt { return graph_.add_expression(expression); }
 
+  /// The graph so far: without output node, but every node that was made is in it.
   [[nodiscard]] constexpr auto graph() const -> const Graph& { return graph_; }
   [[nodiscard]] constexpr auto mutable_graph() -> Graph& { return graph_; }
 
+  /// The graph, and the end of the builder. O(1).
   [[nodiscard]] constexpr auto finish() && -> Graph {
     if (!has_output_) output(std::initializer_list<Argument>{});
     return std::move(graph_);
@@ -4740,7 +5112,7 @@ class GraphBuilder {
 
  private:
   constexpr auto make(NodeKind kind, std::string_view name, std::string_view target, ValueSpec value,
-                      std::span<const Argument> arguments) -> Node {
+                      Span<const Argument> arguments) -> Node {
     Node node;
     node.kind = kind;
     node.value_kind = value.kind;
@@ -4751,13 +5123,13 @@ class GraphBuilder {
     node.arguments = adopt(arguments);
     return node;
   }
-  constexpr auto output_with_specs(std::span<const Argument> values) -> NodeId {
+  constexpr auto output_with_specs(Span<const Argument> values) -> NodeId {
     has_output_ = true;
     return graph_.add_node(make(NodeKind::output, "output", "output", {}, values));
   }
   /// `arguments` as a node or group may hold them: a group has one owner, so that editing one node cannot change
   /// another; a group that has an owner already is copied. Groups are made in pool order, so one watermark tells.
-  constexpr auto adopt(std::span<const Argument> arguments) -> Range {
+  constexpr auto adopt(Span<const Argument> arguments) -> Range {
     bool has_groups = false;
     for (const Argument& a : arguments) has_groups |= a.is_group();
     if (!has_groups) return graph_.add_arguments(arguments);
@@ -4794,8 +5166,11 @@ namespace fxpass {
 /// Where each node of the graph before an edit is after it; `no_node` for erased ones.
 class Renumbering {
  public:
+  /// `map` has a row for each node that there was.
   constexpr explicit Renumbering(Pool<NodeId> map) : map_(std::move(map)) {}
+  /// Where node `before` is now.
   [[nodiscard]] constexpr auto operator[](NodeId before) const -> NodeId { return map_[before.index]; }
+  /// How many nodes there were before, those inserted during the edit included.
   [[nodiscard]] constexpr auto size() const -> std::uint32_t { return map_.size(); }
 
  private:
@@ -4805,6 +5180,7 @@ class Renumbering {
 /// Which nodes are used in place of which.
 class Replacements {
  public:
+  /// Whether nothing is replaced.
   [[nodiscard]] constexpr auto empty() const -> bool { return said_.empty(); }
 
   /// Users of `of` are to use `by`. The last word on a node holds; chains are followed, and one that would come back to
@@ -4859,34 +5235,42 @@ class Replacements {
 ///     const Renumbering moved = edit.commit();
 class Editor {
  public:
+  /// Begins an edit; `graph` has to outlive it. O(operators).
   constexpr explicit Editor(Graph& graph)
       : graph_(&graph), operators_(graph), old_count_(graph.node_count()) {}
 
+  /// The graph as it is during the edit: old nodes in their places, inserted ones behind them.
   [[nodiscard]] constexpr auto graph() const -> const Graph& { return *graph_; }
   [[nodiscard]] constexpr auto mutable_graph() -> Graph& { return *graph_; }
 
   /// Inserts `target(arguments)` before node `position`, an old or an inserted one, behind what was inserted there
   /// earlier. It takes over the stack trace of `position`. The name is made unique.
-  constexpr auto insert_before(NodeId position, std::string_view target, std::span<const Argument> arguments,
+  constexpr auto insert_before(NodeId position, std::string_view target, Span<const Argument> arguments,
                                ValueSpec value, std::string_view name = {}) -> NodeId {
+    return insert_before(position, text(target), arguments, value, text(name));
+  }
+  /// The same with texts of the graph, as `text` gives them: for those who insert many alike.
+  constexpr auto insert_before(NodeId position, TextId target, Span<const Argument> arguments, ValueSpec value,
+                               TextId name) -> NodeId {
     Node node;
     node.kind = NodeKind::call_function;
     node.value_kind = value.kind;
     node.values = value.values;
-    node.target = texts_.intern(*graph_, target);
-    // Copied first: `arguments` may lie in the pool that cloning makes grow.
-    Pool<Argument> own;
-    own.append(arguments);
-    for (Argument& a : own) a = graph_->clone(a);
-    node.arguments = graph_->add_arguments(own.view());
+    node.target = target;
+    node.arguments = graph_->add_arguments(arguments);
+    for (std::uint32_t i = node.arguments.begin; i < node.arguments.end(); ++i)
+      if (const Argument a = graph_->arguments_in({i, 1})[0]; a.is_group()) {
+        const Argument own = graph_->clone(a);
+        graph_->mutable_arguments_in({i, 1})[0] = own;
+      }
     node.stack_trace = graph_->node(position).stack_trace;
     node.op = operators_.intern(*graph_, node.kind, node.target, graph_->arguments_in(node.arguments));
-    Text own_name;
-    if (name.empty()) own_name = default_name(graph_->text(node.target));
-    const TextId wanted = texts_.intern(*graph_, name.empty() ? own_name.view() : name);
-    node.name = unique_name(graph_->text(wanted));
+    const TextId wanted = name == TextId{} ? default_name_of(target) : name;
+    learn_names();
+    node.name = names_.unique(*graph_, texts_, wanted);
     const NodeId id = graph_->add_node(node);
-    insertions_.push_back({author_, wanted});
+    inserted_by_.push_back(author_);
+    namings_.push_back({author_, false, wanted, id, {}});
     // The new node comes between `position` and what stood directly before it.
     before_.resize(graph_->node_count(), no_node);
     before_[id.index] = before_[position.index];
@@ -4895,7 +5279,7 @@ class Editor {
   }
   constexpr auto insert_before(NodeId position, std::string_view target, std::initializer_list<Argument> arguments,
                                ValueSpec value, std::string_view name = {}) -> NodeId {
-    return insert_before(position, target, std::span<const Argument>(arguments.begin(), arguments.size()), value,
+    return insert_before(position, target, Span<const Argument>(arguments.begin(), arguments.size()), value,
                          name);
   }
 
@@ -4911,22 +5295,29 @@ class Editor {
     const OpId op = operators_.intern(*graph_, NodeKind::call_function, interned, graph_->arguments(id));
     graph_->mutable_node(id).op = op;
   }
+  /// Gives node `id` another name, `name` made unique. What it was called is not free before `commit`.
+  constexpr void rename(NodeId id, std::string_view name) {
+    learn_names();
+    const TextId wanted = text(name);
+    namings_.push_back({author_, true, wanted, id, graph_->node(id).name});
+    graph_->mutable_node(id).name = names_.unique(*graph_, texts_, wanted);
+  }
   /// Removes a node that nothing uses any more at `commit`. Erasing twice is erasing once.
   constexpr void erase(NodeId id) {
     erased_by_.resize(graph_->node_count(), nobody);
     if (erased_by_[id.index] == nobody) erased_by_[id.index] = author_;
     if (author_ < first_eraser_) first_eraser_ = author_;
   }
+  /// Whether `erase` was called for the node.
   [[nodiscard]] constexpr auto is_erased(NodeId id) const -> bool {
     return id.index < erased_by_.size() && erased_by_[id.index] != nobody;
   }
 
+  /// A text of the graph, stored once.
   constexpr auto text(std::string_view text) -> TextId { return texts_.intern(*graph_, text); }
+  /// A name that no node has, `name` itself if it is free. The first call costs O(nodes).
   constexpr auto unique_name(std::string_view name) -> Name {
-    if (!knows_names_) {
-      names_ = NameTable(*graph_);
-      knows_names_ = true;
-    }
+    learn_names();
     return names_.unique(*graph_, texts_, name);
   }
 
@@ -4934,8 +5325,12 @@ class Editor {
   /// Who edits from now on. At `commit` the nodes of each author get the names they would have got if the authors had
   /// edited one after the other, in the order of their numbers.
   constexpr void set_author(std::uint16_t author) { author_ = author; }
+  /// Whether replacements have been said that nobody has taken.
+  [[nodiscard]] constexpr auto has_replacements() const -> bool { return !replacements_.empty(); }
   /// Hands the replacements said so far to the caller, who carries them out in the editor's stead.
-  constexpr void take_replacements(Replacements& to) { replacements_.move_to(to); }
+  constexpr void take_replacements(Replacements& to) {
+    if (!replacements_.empty()) replacements_.move_to(to);
+  }
 
   /// Carries everything out and says where nodes went. The editor is then spent.
   constexpr auto commit() -> Renumbering {
@@ -4950,6 +5345,10 @@ class Editor {
     ordered.reserve(count);
     Pool<NodeId> chain;
     for (std::uint32_t i = 0; i < old_count_; ++i) {
+      if (before_[i] == no_node) {
+        place(NodeId{i}, map, ordered);
+        continue;
+      }
       for (NodeId id{i}; id != no_node; id = before_[id.index]) chain.push_back(id);
       for (std::uint32_t k = chain.size(); k-- > 0;) place(chain[k], map, ordered);
       chain.clear();
@@ -4961,11 +5360,30 @@ class Editor {
 
  private:
   static constexpr std::uint16_t nobody = 0xffff;
-  struct Insertion {
+  /// A name that was given to a node, inserted or renamed.
+  struct Naming {
     std::uint16_t author = 0;
-    TextId wanted_name;
+    bool renames = false;
+    TextId wanted;
+    NodeId node;
+    Name before;  ///< of a renamed one
+  };
+  struct DefaultName {
+    TextId target;
+    TextId name;
   };
 
+  constexpr void learn_names() {
+    if (knows_names_) return;
+    names_ = NameTable(*graph_);
+    knows_names_ = true;
+  }
+  constexpr auto default_name_of(TextId target) -> TextId {
+    for (const DefaultName& known : default_names_)
+      if (known.target == target) return known.name;
+    default_names_.push_back({target, text(default_name(graph_->text(target)))});
+    return default_names_.back().name;
+  }
   constexpr void place(NodeId id, Pool<NodeId>& map, Pool<Node>& ordered) const {
     if (is_erased(id)) return;
     map[id.index] = NodeId{ordered.push_back(graph_->node(id))};
@@ -4973,41 +5391,42 @@ class Editor {
   /// Names were given in the order of insertion. That is final unless authors took turns, or one came behind another
   /// whose erasures set names free.
   [[nodiscard]] constexpr auto has_final_names() const -> bool {
-    for (const Insertion& insertion : insertions_)
-      if (insertion.author != insertions_[0].author || first_eraser_ < insertion.author) return false;
+    for (const Naming& naming : namings_)
+      if (naming.author != namings_[0].author || first_eraser_ < naming.author) return false;
     return true;
   }
   /// O(inserting authors x nodes).
   constexpr void name_by_author() {
     Pool<std::uint16_t> authors;
-    for (const Insertion& insertion : insertions_) {
-      while (authors.size() <= insertion.author) authors.push_back(0);
-      authors[insertion.author] = 1;
+    for (const Naming& naming : namings_) {
+      while (authors.size() <= naming.author) authors.push_back(0);
+      authors[naming.author] = 1;
     }
-    for (std::uint16_t author = 0; author < authors.size(); ++author)
-      if (authors[author] != 0) name_nodes_of(author);
+    for (std::uint32_t k = namings_.size(); k-- > 0;)
+      if (namings_[k].renames) graph_->mutable_node(namings_[k].node).name = namings_[k].before;
+    for (std::uint32_t author = 0; author < authors.size(); ++author)
+      if (authors[author] != 0) name_nodes_of(static_cast<std::uint16_t>(author));
   }
   constexpr void name_nodes_of(std::uint16_t author) {
     names_ = NameTable();
     for (std::uint32_t i = 0; i < graph_->node_count(); ++i) {
-      const bool is_there = i < old_count_ || insertions_[i - old_count_].author < author;
+      const bool is_there = i < old_count_ || inserted_by_[i - old_count_] < author;
       const bool is_gone = is_erased({i}) && erased_by_[i] < author;
       if (is_there && !is_gone) names_.add(*graph_, graph_->node({i}).name);
     }
-    for (std::uint32_t k = 0; k < insertions_.size(); ++k)
-      if (insertions_[k].author == author)
-        graph_->mutable_node({old_count_ + k}).name =
-            names_.unique(*graph_, texts_, graph_->text(insertions_[k].wanted_name));
+    for (const Naming& naming : namings_)
+      if (naming.author == author)
+        graph_->mutable_node(naming.node).name = names_.unique(*graph_, texts_, naming.wanted);
   }
   constexpr void remap(const Pool<NodeId>& map) {
     for (std::uint32_t i = 0; i < graph_->node_count(); ++i)
       if (!is_erased({i})) remap(graph_->mutable_arguments(NodeId{i}), map, i >= old_count_);
     for (InputSpec& input : graph_->mutable_inputs()) input.node = map[input.node.index];
   }
-  constexpr void remap(std::span<Argument> arguments, const Pool<NodeId>& map, bool is_new) {
+  constexpr void remap(Span<Argument> arguments, const Pool<NodeId>& map, bool is_new) {
     for (Argument& a : arguments) {
       if (a.is_node()) {
-        const NodeId used = is_new ? a.node() : replacements_[a.node()];
+        const NodeId used = is_new || replacements_.empty() ? a.node() : replacements_[a.node()];
         a = Argument(map[used.index]).with_keyword(a.keyword());
       } else if (a.is_group()) {
         remap(graph_->mutable_children(a), map, is_new);
@@ -5020,8 +5439,10 @@ class Editor {
   NameTable names_;
   OperatorInterner operators_;
   std::uint32_t old_count_;
-  Pool<NodeId> before_;  ///< of each node, the inserted node directly before it
-  Pool<Insertion> insertions_;  ///< the k-th made node old_count_ + k
+  Pool<DefaultName> default_names_;  ///< of the targets inserted without a name; few
+  Pool<NodeId> before_;         ///< of each node, the inserted node directly before it
+  Pool<std::uint16_t> inserted_by_;  ///< of the k-th inserted node, which is node old_count_ + k
+  Pool<Naming> namings_;             ///< in the order in which they were made
   Replacements replacements_;
   Pool<std::uint16_t> erased_by_;
   std::uint16_t author_ = 0;
@@ -5055,6 +5476,9 @@ constexpr void for_each_use_backwards(const Graph& graph, F visit) {
 
 /// The users of each node of one graph, in program order. A graph holds operands only, so that editing it is cheap; who
 /// has to look the other way makes this table. Valid for the graph it was made of, as long as no operand changes.
+///
+///     const Users users(graph);
+///     const bool is_read = !users[id].empty();
 class Users {
  public:
   /// Needs a graph that verifies. O(nodes + arguments).
@@ -5070,7 +5494,7 @@ class Users {
   }
 
   /// The nodes that use `id`; one that uses it twice stands once.
-  [[nodiscard]] constexpr auto operator[](NodeId id) const -> std::span<const NodeId> {
+  [[nodiscard]] constexpr auto operator[](NodeId id) const -> Span<const NodeId> {
     return users_.view(Range{begin_[id.index], begin_[id.index + 1] - begin_[id.index]});
   }
 
@@ -5097,11 +5521,13 @@ namespace fxpass {
 
 /// `d.ddd * 10^exponent`, without trailing zeros; one digit 0 for zero.
 struct Decimal {
-  char digits[17]{};  // enough for a double
-  std::uint8_t count = 0;
-  int exponent = 0;
+  char digits[17]{};       ///< `count` of them; 17 are enough for a double
+  std::uint8_t count = 0;  ///< of digits, at least 1
+  int exponent = 0;        ///< of the first digit
 
+  /// The digits, without the point.
   [[nodiscard]] constexpr auto view() const -> std::string_view { return {digits, count}; }
+  /// Equal as numbers: the form is unique.
   friend constexpr auto operator==(const Decimal& a, const Decimal& b) -> bool {
     return a.view() == b.view() && a.exponent == b.exponent;
   }
@@ -5281,7 +5707,7 @@ template <std::floating_point T>
 /// Writes a number: `1.5`, `-3`, `1e-6`, `inf`, `-inf`, `nan`. A zero keeps its sign.
 template <TextSink Sink, std::floating_point T>
 constexpr void append_decimal(Sink& sink, T value) {
-  if (value != value) {
+  if (value != value) {  // NOLINT(misc-redundant-expression): NaN alone differs from itself
     append_to(sink, "nan");
     return;
   }
@@ -5616,24 +6042,66 @@ constexpr void append_to(Sink& sink, const Graph& graph) {
 
 namespace fxpass {
 
-/// A view of one call. Valid while the graph is neither changed nor gone. Each query is O(schema length).
+/// The parameters of a graph's operators, each schema read once: for those who ask about many calls.
+class ParameterTable {
+ public:
+  /// The parameters of operator `op`, in the schema's order. Empty where the graph itself holds the schema, or Python's
+  /// order is another one: their texts move as the graph grows, so that they are read when they are asked for. Valid until
+  /// the next call. O(schema length) at the first call for an operator, else O(1).
+  constexpr auto of(const Graph& graph, OpId op) -> Span<const ops::Parameter> {
+    while (of_operator_.size() <= op.index) of_operator_.push_back({0, unread});
+    Range& range = of_operator_[op.index];
+    if (range.count == unread) range = read(graph.op(op));
+    return parameters_.view(range);
+  }
+
+ private:
+  static constexpr std::uint32_t unread = 0xffffffffU;
+
+  constexpr auto read(const Operator& op) -> Range {
+    Range range{parameters_.size(), 0};
+    if (op.row == ops::no_row || op.parameters != TextId{}) return range;
+    ops::ParameterReader reader = ops::schema(op.row).parameters();
+    for (auto p = reader.next(); p; p = reader.next()) parameters_.push_back(*p);
+    range.count = parameters_.size() - range.begin;
+    return range;
+  }
+
+  Pool<Range> of_operator_;
+  Pool<ops::Parameter> parameters_;
+};
+
+/// A view of one call. Valid while the graph is neither changed nor gone. Each query is O(schema length), or with a list
+/// of parameters O(parameters).
+///
+///     const Call call(graph, id);
+///     if (call.name() != "aten.add.Tensor") return no_node;
+///     return call.operand("other");
 class Call {
  public:
-  constexpr Call(const Graph& graph, NodeId id) : graph_(&graph), id_(id), schema_(graph.schema(graph.op(id))) {}
+  /// Of node `id`, a call.
+  constexpr Call(const Graph& graph, NodeId id) : graph_(&graph), id_(id) {}
+  /// The same, with what a `ParameterTable` says of its operator.
+  constexpr Call(const Graph& graph, NodeId id, Span<const ops::Parameter> parameters)
+      : graph_(&graph), id_(id), parameters_(parameters) {}
 
+  /// The graph, the node, its record and its operator.
   [[nodiscard]] constexpr auto graph() const -> const Graph& { return *graph_; }
   [[nodiscard]] constexpr auto id() const -> NodeId { return id_; }
   [[nodiscard]] constexpr auto node() const -> const Node& { return graph_->node(id_); }
   [[nodiscard]] constexpr auto op() const -> const Operator& { return graph_->op(id_); }
-  /// Empty if the operator is not known.
-  [[nodiscard]] constexpr auto schema() const -> ops::Schema { return schema_; }
+  /// The operator's schema. Empty if the operator is not known.
+  [[nodiscard]] constexpr auto schema() const -> ops::Schema { return graph_->schema(op()); }
   /// "aten.add.Tensor"; of an unknown operator its target.
   [[nodiscard]] constexpr auto name() const -> std::string_view {
-    return schema_.empty() ? graph_->target(id_) : schema_.name();
+    const ops::Schema known = schema();
+    return known.empty() ? graph_->target(id_) : known.name();
   }
 
   /// The argument given for parameter `name`, or none where the call leaves it at its default.
   [[nodiscard]] constexpr auto given(std::string_view name) const -> std::optional<Argument> {
+    for (std::uint32_t i = 0; i < parameters_.size(); ++i)
+      if (parameters_[i].name == name) return given(i, parameters_[i]);
     if (const auto a = given_by_keyword(name)) return a;
     const auto found = find_position(name);
     return found ? given_at(found->position, found->parameter) : std::nullopt;
@@ -5666,6 +6134,7 @@ class Call {
     }
     return parse_integer(default_of(name));
   }
+  /// A bool argument, or its default; none if it is anything else.
   [[nodiscard]] constexpr auto boolean(std::string_view name) const -> std::optional<bool> {
     if (const auto a = given(name))
       return a->is(ArgumentKind::boolean) ? std::optional(a->boolean()) : std::nullopt;
@@ -5731,7 +6200,7 @@ class Call {
     return list;
   }
   /// The members of a list of tensors; none where it is no list.
-  [[nodiscard]] constexpr auto list(std::string_view name) const -> std::optional<std::span<const Argument>> {
+  [[nodiscard]] constexpr auto list(std::string_view name) const -> std::optional<Span<const Argument>> {
     const auto a = given(name);
     return a && a->is_sequence() ? std::optional(graph_->children(*a)) : std::nullopt;
   }
@@ -5752,11 +6221,14 @@ class Call {
   /// `input` may stand for `self` or for `indices`: it means the one that the operator has.
   [[nodiscard]] constexpr auto is_other_parameter(const Argument& a, std::string_view name) const -> bool {
     const std::string_view keyword = graph_->text(a.keyword());
-    return keyword != name && schema_.find(keyword).has_value() && schema_.find(name).has_value();
+    return keyword != name && schema().find(keyword).has_value() && schema().find(name).has_value();
   }
   [[nodiscard]] constexpr auto find_position(std::string_view name) const -> std::optional<ops::Schema::Found> {
+    for (std::uint32_t i = 0; i < parameters_.size(); ++i)
+      if (parameters_[i].name == name) return ops::Schema::Found{i, parameters_[i]};
+    if (!parameters_.empty()) return std::nullopt;
     const TextId parameters = op().parameters;
-    if (parameters == TextId{}) return schema_.find(name);
+    if (parameters == TextId{}) return schema().find(name);
     ops::ParameterReader reader(graph_->text(parameters));
     std::uint32_t position = 0;
     for (auto p = reader.next(); p; p = reader.next(), ++position)
@@ -5766,8 +6238,9 @@ class Call {
   [[nodiscard]] constexpr auto default_of(std::string_view name) const -> std::string_view {
     if (const auto found = find_position(name); found && found->parameter.has_default)
       return found->parameter.default_value;
+    if (!parameters_.empty()) return {};
     // A parameter that Python's function does not have keeps ATen's default.
-    const auto found = schema_.find(name);
+    const auto found = schema().find(name);
     return found && found->parameter.has_default ? found->parameter.default_value : std::string_view();
   }
   [[nodiscard]] static constexpr auto parse_integer(std::string_view text) -> std::optional<std::int64_t> {
@@ -5830,7 +6303,7 @@ class Call {
 
   const Graph* graph_;
   NodeId id_;
-  ops::Schema schema_;
+  Span<const ops::Parameter> parameters_;  ///< of the operator; empty: to be read from its schema
 };
 
 /// The innermost frame of a Python stack trace, file and line. Empty where the trace has none. O(length of the trace).
@@ -6277,7 +6750,7 @@ class GraphVerifier {
 }  // namespace detail
 
 /// Whether `graph` keeps every invariant of `Graph`; else all violations, each with its node. Safe for any
-/// graph, however broken. O(nodes + arguments + metadata + names).
+/// graph, however broken. Error: `invalid_graph`. O(nodes + arguments + metadata + names).
 [[nodiscard]] constexpr auto verify(const Graph& graph) -> Status {
   return detail::GraphVerifier(graph).run();
 }
@@ -6300,15 +6773,15 @@ template <class T>
 [[nodiscard]] consteval auto function_text() -> std::string_view {
   return __PRETTY_FUNCTION__;
 }
-/// Names `T`; two types have the same text only if they are the same type. What stands before the name in the text of a
-/// function is the same for all types, and not worth hashing and comparing.
+/// Names `T`; two types have the same text only if they are the same type. What stands before the name in the
+/// text of a function is the same for all types, and not worth hashing and comparing.
 template <class T>
 [[nodiscard]] consteval auto type_text() -> std::string_view {
   return function_text<T>().substr(function_text<void>().find("void"));
 }
 
-/// A number for a type. It is a hash of the type's name, since the address of a tag per type is no constant expression
-/// under g++ 12's -fsanitize=undefined.
+/// A number for a type. It is a hash of the type's name, since the address of a tag per type is no constant
+/// expression under g++ 12's -fsanitize=undefined.
 template <class T>
 inline constexpr std::uint64_t type_id = hash(type_text<T>());
 
@@ -6328,8 +6801,7 @@ auto find_indexed(const Indexed<I, T>&) -> Indexed<I, T>;
 template <std::size_t I, class List>
 struct At;
 template <std::size_t I, template <class...> class List, class... T>
-struct At<I, List<T...>>
-    : decltype(find_indexed<I>(IndexedTypes<std::index_sequence_for<T...>, T...>())) {};
+struct At<I, List<T...>> : decltype(find_indexed<I>(IndexedTypes<std::index_sequence_for<T...>, T...>())) {};
 template <std::size_t I, class List>
 using at = typename At<I, List>::type;
 
@@ -6361,6 +6833,18 @@ struct Join {
   static auto join(std::index_sequence<I...>)
       -> Out<at<table[I].element, at<table[I].list, types<Lists...>>>...>;
   using type = decltype(join(std::make_index_sequence<table.size()>()));
+};
+/// Of lists of one element each there is nothing to look up.
+template <template <class...> class Out, class... T>
+struct Join<Out, types<T>...> {
+  static constexpr auto table = places<types<T>...>();
+  using type = Out<T...>;
+};
+/// Nor for one more element behind a list, as a chain of `|` has it.
+template <template <class...> class Out, class A, class B, class... More, class Last>
+struct Join<Out, types<A, B, More...>, types<Last>> {
+  static constexpr auto table = places<types<A, B, More...>, types<Last>>();
+  using type = Out<A, B, More..., Last>;
 };
 template <template <class...> class Out, class... Lists>
 using join = typename Join<Out, Lists...>::type;
@@ -6396,21 +6880,58 @@ struct Choose {
 
 namespace fxpass {
 
-/// A type that states something of a module. `provider`, `check` and `artifact` are optional.
+namespace detail {
+
+/// A value that is known to the compiler.
+template <auto>
+struct Constant;
+/// Concepts that are asked of each pass say with calls what they want: `std::convertible_to` and
+/// `std::copy_constructible` instantiate twenty templates for each.
+constexpr void take_text(std::string_view) {}
+/// `T::name` is a text, and static.
+template <class T>
+concept NamedStatically = requires {
+  take_text(T::name);
+  requires !std::is_member_object_pointer_v<decltype(&T::name)>;
+};
+/// `T::name` is a constant as well.
+template <class T>
+concept NamedByConstant =
+    NamedStatically<T> && requires { typename Constant<std::string_view(T::name).size()>; };
+/// `F` has a member `check`, of whatever form.
+template <class F>
+concept MentionsCheck = requires { &F::check; };
+/// `check` as it has to be.
+template <class F>
+concept HasCheck = requires(const Graph& graph) {
+  { F::check(graph) } -> std::same_as<Status>;
+};
+template <class F>
+concept MentionsArtifact = requires { typename F::artifact; };
+/// Members that would be taken for nothing, but are meant for the two above.
+template <class F>
+concept MisspeltFact = requires { &F::checks; } || requires { typename F::artefact; };
+/// Has a name too, so that it would pass for a fact.
+template <class F>
+concept LooksLikePass = requires { &F::run; } || requires { &F::begin; };
+
+}  // namespace detail
+
+/// A type that states something of a module. `provider`, `check` and `artifact` are optional; a `check` that
+/// cannot be called, or an artifact that cannot be copied, would be of no use, so a type with one is no fact.
 ///
 /// Law: `check(graph)` succeeds for each graph of which the fact is true.
 template <class F>
-concept Fact = requires {
-  { F::name } -> std::convertible_to<std::string_view>;
-};
+concept Fact =
+    detail::NamedByConstant<F> && !detail::MisspeltFact<F> && !detail::LooksLikePass<F> &&
+    (detail::HasCheck<F> || !detail::MentionsCheck<F>) &&
+    (!detail::MentionsArtifact<F> || requires { requires std::semiregular<typename F::artifact>; });
 /// A fact that a graph shows.
 template <class F>
-concept CheckableFact = Fact<F> && requires(const Graph& graph) {
-  { F::check(graph) } -> std::same_as<Status>;
-};
-/// A fact that comes with a value, a regular one: what an analysis found.
+concept CheckableFact = Fact<F> && detail::HasCheck<F>;
+/// A fact that comes with a value, which is copyable and has a default: what an analysis found.
 template <class F>
-concept FactWithArtifact = Fact<F> && requires { typename F::artifact; };
+concept FactWithArtifact = Fact<F> && detail::MentionsArtifact<F>;
 
 /// A list of facts, as contracts write it: `using needs = facts<AliasesAnalysed, MutationsSurfaced>;`
 template <class... F>
@@ -6457,19 +6978,59 @@ using fact_set = typename detail::FactSet<facts<F...>>::type;
 ///     using needs = facts<AliasesAnalysed>;               // must be true before
 ///     using forbids = facts<OutOfPlace>;                  // must not be true before
 ///     using establishes = facts<OutOfPlace>;              // is true behind
-///     using keeps = everything_but<AliasesAnalysed>;      // what else stays true: this, everything, nothing, facts<...>
+///     using keeps = everything_but<AliasesAnalysed>;      // what else stays true: or
+///                                                         // everything, nothing, facts<...>
 ///
-/// A pass that says nothing of `keeps` keeps nothing on trust: facts with a checker are checked again behind it, the
-/// others are lost. A list in Boost.Hana's spelling, `decltype(hana::tuple_t<A, B>)`, stands for `facts<A, B>`.
+/// A pass that says nothing of `keeps` keeps nothing on trust: facts with a checker are checked again behind
+/// it, the others are lost. One that gets the graph as `const Graph&` cannot change it, and keeps everything
+/// without a word. A list in Boost.Hana's spelling, `decltype(hana::tuple_t<A, B>)`, stands for
+/// `facts<A, B>`.
 
 namespace fxpass {
 
+class Context;
+template <class P>
+class Artifacts;
+
+/// Whatever was true stays true.
 struct everything {};
+
+/// Nothing stays true but what the pass establishes.
 struct nothing {};
+
+/// Whatever was true stays true, except for `F`.
 template <class... F>
 struct everything_but {};
 
 namespace detail {
+
+template <class P>
+struct ProtocolOf {
+  using type = P;
+};
+/// The pass whose artifacts `P` asks for: `P` itself, or the pass that it wraps.
+template <class P>
+  requires requires { typename P::wrapped_pass; }
+struct ProtocolOf<P> : ProtocolOf<typename P::wrapped_pass> {};
+template <class P>
+using artifacts_for = Artifacts<typename ProtocolOf<P>::type>;
+
+/// A pass that looks at a graph and cannot change it. The rvalue tells `const Graph&` from `auto&`, which
+/// takes a constant graph too, and may be meant to edit.
+template <class P>
+concept LooksAtGraph = requires(const P& pass, const Graph& graph, Context& context) {
+  { pass.run(graph, context) } -> std::same_as<Status>;
+  { pass.run(std::declval<Graph>(), context) } -> std::same_as<Status>;
+};
+/// The same, with artifacts.
+template <class P>
+concept LooksAtArtifacts =
+    requires(const P& pass, const Graph& graph, artifacts_for<P>& artifacts, Context& context) {
+      { pass.run(graph, artifacts, context) } -> std::same_as<Status>;
+      { pass.run(std::declval<Graph>(), artifacts, context) } -> std::same_as<Status>;
+    };
+template <class P>
+concept LookingPass = LooksAtGraph<P> || LooksAtArtifacts<P>;
 
 /// What a pass that declares no `keeps` gets.
 struct undeclared {};
@@ -6522,6 +7083,17 @@ struct EstablishesOf<P> {
   using type = as_facts<typename P::establishes>;
 };
 
+/// What an optional pass establishes if it is switched on and cannot vouch for otherwise (optional_pass.hpp).
+template <class P>
+struct EstablishesWhenOnOf {
+  using type = facts<>;
+};
+template <class P>
+  requires requires { typename P::establishes_when_on; }
+struct EstablishesWhenOnOf<P> {
+  using type = typename P::establishes_when_on;
+};
+
 template <class Keeps>
 struct AsKeeps {
   using type = as_facts<Keeps>;
@@ -6529,6 +7101,10 @@ struct AsKeeps {
 template <>
 struct AsKeeps<everything> {
   using type = everything;
+};
+template <>
+struct AsKeeps<undeclared> {
+  using type = undeclared;
 };
 template <>
 struct AsKeeps<nothing> {
@@ -6546,6 +7122,11 @@ template <class P>
   requires requires { typename P::keeps; }
 struct KeepsOf<P> {
   using type = typename AsKeeps<typename P::keeps>::type;
+};
+template <class P>
+  requires(!requires { typename P::keeps; } && LookingPass<P>)
+struct KeepsOf<P> {
+  using type = everything;
 };
 
 }  // namespace detail
@@ -6576,13 +7157,15 @@ template <class P>
 using forbids_of = typename detail::ForbidsOf<P>::type;
 template <class P>
 using establishes_of = typename detail::EstablishesOf<P>::type;
+template <class P>
+using establishes_when_on_of = typename detail::EstablishesWhenOnOf<P>::type;
 
 /// A fact as a value.
 struct FactInfo {
-  std::uint64_t id = 0;
-  std::string_view name;
+  std::uint64_t id = 0;                     ///< of the type; what facts are compared by
+  std::string_view name;                    ///< of the fact
   Status (*check)(const Graph&) = nullptr;  ///< null where a graph cannot show it
-  bool has_artifact = false;
+  bool has_artifact = false;                ///< whether a value comes with it
   /// Whether `check` is there. g++ 12 with -fsanitize=undefined has no constant comparison of a function with null.
   bool has_check = false;
 
@@ -6602,6 +7185,7 @@ template <class F>
   return info;
 }
 }  // namespace detail
+/// Fact `F` as a value.
 template <Fact F>
 inline constexpr FactInfo fact_info = detail::info_of_fact<F>();
 
@@ -6614,12 +7198,13 @@ enum class Keeping : std::uint8_t {
 
 /// A contract as a value: what tables of passes print, and what the order of a pipeline is decided by.
 struct Contract {
-  std::string_view name;
-  std::span<const FactInfo> needs;
-  std::span<const FactInfo> forbids;
-  std::span<const FactInfo> establishes;
-  Keeping keeping = Keeping::undeclared;
-  std::span<const FactInfo> listed;  ///< the facts that `keeping` speaks of
+  std::string_view name;                     ///< of the pass
+  Span<const FactInfo> needs;                ///< what has to be true before
+  Span<const FactInfo> forbids;              ///< what must not be true before
+  Span<const FactInfo> establishes;          ///< what is true behind
+  Keeping keeping = Keeping::undeclared;     ///< how `listed` is meant
+  Span<const FactInfo> listed;               ///< the facts that `keeping` speaks of
+  Span<const FactInfo> establishes_when_on;  ///< of an optional pass: nobody vouches for these
 
   /// Whether a fact that is true before, and not established, is true behind. O(facts listed).
   [[nodiscard]] constexpr auto keeps(const FactInfo& fact) const -> bool {
@@ -6630,7 +7215,8 @@ struct Contract {
     }
     return false;
   }
-  [[nodiscard]] static constexpr auto lists(std::span<const FactInfo> list, const FactInfo& fact) -> bool {
+  /// Whether `fact` is in a list. O(size).
+  [[nodiscard]] static constexpr auto lists(Span<const FactInfo> list, const FactInfo& fact) -> bool {
     for (const FactInfo& f : list)
       if (f == fact) return true;
     return false;
@@ -6674,60 +7260,183 @@ inline constexpr Contract contract_of{P::name,
                                       detail::fact_infos<forbids_of<P>>,
                                       detail::fact_infos<establishes_of<P>>,
                                       detail::keeping_of<typename detail::KeepsOf<P>::type>,
-                                      detail::fact_infos<detail::listed_of<P>>};
+                                      detail::fact_infos<detail::listed_of<P>>,
+                                      detail::fact_infos<establishes_when_on_of<P>>};
 
 }  // namespace fxpass
 
 // ---- fxpass/pass/verdict.hpp
 
 /// @file
-/// What the compiler says when passes are put together wrongly. A verdict is a type that reads as a sentence: which
-/// pass, which fact, for what reason, and how to mend it. It is the one thing that an error prints:
+/// What the compiler says when passes are put together wrongly. A verdict is a type that reads as a
+/// sentence: which pass, which fact, for what reason, and how to mend it. It is the one thing that an error
+/// prints:
 ///
 ///     wrong_pass_order<pass<InPlaceToOutOfPlacePass>, needs<AliasesAnalysed>,
 ///                      is_established_later_by<AliasingOutputRewritePass>,
 ///                      to_mend<move<AliasingOutputRewritePass>, before<InPlaceToOutOfPlacePass>>>
 ///
-/// (with `fxpass::` and `fxpass::verdict::` before the names). A function that gets a bad verdict instantiates
-/// `check_verdict<Verdict>` itself and returns `Rejected`: the assertion is then one step below the user's call, and
-/// nothing else is instantiated. `sizeof` stands in a `static_assert` of its own, since to Clang a function with an
-/// erroneous expression in its body is no constant expression, which would be a second error.
+/// (with `fxpass::` and `fxpass::verdict::` before the names). A function that gets a bad verdict
+/// instantiates `check_verdict<Verdict>` itself and returns `Rejected`: the assertion is then one step below
+/// the user's call, and nothing else is instantiated. `sizeof` stands in a `static_assert` of its own, since
+/// to Clang a function with an erroneous expression in its body is no constant expression, which would be a
+/// second error.
 
 namespace fxpass {
 
+/// What errors are made of: the words, and the verdicts, which are sentences of them.
 namespace verdict {
 
-// The words: declared to be printed, never defined. ------------------------------------------------------------------
+// The words: declared to be printed, never defined. ---------------------------------------------------------
+
+// Who and what.
 template <class P>
 struct pass;
-template <class F>
+template <class... F>
 struct needs;
 template <class F>
 struct forbids;
 template <class F>
 struct artifact_of;
+template <class L>
+struct lowering;
+template <class E>
+struct emit_with;
+template <class P>
+struct in;
+template <class P>
+struct is_inside;
+template <class P>
+struct replace;
+
+// Why: the order of passes, and what is known of a module.
 template <class P>
 struct is_established_later_by;
 template <class P>
+struct is_established_only_when_on;
+template <class P>
 struct was_lost_by;
+template <class P>
+struct would_be_lost_by;
 template <class P>
 struct was_established_by;
 struct is_not_true_of_the_module;
+struct are_not_true_of_the_module;
 struct is_true_of_the_module;
 template <class P>
 struct has_the_name_of;
+
+// Why: the form of a pass.
 struct has_no_static_name;
+struct name_must_be_static;
+struct name_must_be_a_constant;
 struct needs_must_be_a_list_of_facts;
 struct forbids_must_be_a_list_of_facts;
 struct establishes_must_be_a_list_of_facts;
 struct keeps_must_be_everything_or_nothing_or_everything_but_or_a_list_of_facts;
+template <class F>
+struct needs_what_is_no_fact;
+template <class F>
+struct forbids_what_is_no_fact;
+template <class F>
+struct establishes_what_is_no_fact;
+template <class F>
+struct keeps_what_is_no_fact;
+struct needs_must_be_a_type;
+struct forbids_must_be_a_type;
+struct establishes_must_be_a_type;
+struct keeps_must_be_a_type;
+struct has_member_need_where_needs_is_meant;
+struct has_member_require_where_needs_is_meant;
+struct has_member_requires_where_needs_is_meant;
+struct has_member_forbid_where_forbids_is_meant;
+struct has_member_establish_where_establishes_is_meant;
+struct has_member_provides_where_establishes_is_meant;
+struct has_member_keep_where_keeps_is_meant;
+struct has_member_preserves_where_keeps_is_meant;
 struct must_be_copyable;
 struct run_must_return_an_expected_graph_or_a_status;
 struct run_must_be_const;
-struct has_no_run_for_a_graph_and_a_context_nor_begin;
-struct wants_must_take_a_node_and_an_operator_and_return_bool;
+struct run_must_take_a_graph_and_a_context;
+struct run_must_take_the_artifacts_of_its_own_pass;
+struct has_operator_call_where_run_is_meant;
+struct has_member_apply_where_run_is_meant;
+struct has_member_call_where_run_is_meant;
+struct has_no_run_nor_begin;
+struct has_visit_but_no_begin;
+struct begin_must_be_const;
+struct begin_must_take_a_graph_and_its_own_artifacts_and_a_context;
+struct begin_must_return_a_state;
+struct has_begin_but_no_wants;
+struct wants_must_be_static;
+struct wants_must_take_an_operator_and_return_bool;
+struct has_begin_but_no_visit;
 struct visit_must_take_the_state_and_a_sweep_and_return_a_status;
+struct has_begin_but_no_finish;
 struct finish_must_take_the_state_a_graph_and_a_context_and_return_a_status;
+
+// Why: what cannot be repeated.
+struct has_no_round;
+struct is_a_pipeline_without_a_name;
+
+// Why: the form of a fact.
+struct is_a_pass;
+struct has_member_checks_where_check_is_meant;
+struct has_member_artefact_where_artifact_is_meant;
+struct check_must_be_static;
+struct check_must_take_a_graph_and_return_a_status;
+struct artifact_must_be_copyable_and_have_a_default;
+struct is_no_fact;
+struct has_no_artifact;
+struct has_no_check;
+struct has_an_artifact_that_no_check_makes;
+
+// Why: the form of an observer.
+struct has_no_before_after_or_failed;
+struct is_const_but_its_members_are_not;
+struct before_must_take_a_name_and_a_const_graph;
+struct after_must_take_a_pass_report_and_a_const_graph;
+struct after_must_return_nothing_or_a_status;
+struct failed_must_take_a_name_and_diagnostics_and_a_const_graph;
+
+// Why: the form of a lowering.
+struct has_no_static_op;
+struct has_member_name_where_op_is_meant;
+struct has_member_ops_where_op_is_meant;
+struct op_must_be_static;
+struct op_must_be_a_constant;
+struct op_must_be_a_text_or_an_array_of_texts;
+struct has_no_lower;
+struct lower_must_be_static;
+struct lower_must_take_a_context_and_a_call;
+struct lower_must_return_a_value_or_a_pool_of_values_or_nothing;
+template <class L>
+struct lowers_the_operator_of;
+
+// Why: the form of a target.
+struct has_no_name;
+struct has_no_reason_to_refuse;
+struct reason_to_refuse_must_take_an_element_type_and_return_a_text;
+
+// Why: the form of an emitter.
+struct has_no_static_file_ending;
+struct has_no_write;
+struct write_must_be_static;
+struct write_must_take_any_sink_and_an_hlo_module;
+struct write_must_take_a_text_and_a_graph_and_return_a_status;
+
+// Why: what a function is given.
+template <class T>
+struct is_given;
+struct which_may_hold_errors_in_place_of_a_value;
+struct where_a_context_belongs;
+struct which_is_not_lowered;
+struct which_is_no_hana_sequence;
+struct which_says_nothing_of_facts;
+template <class... F>
+struct which_says_nothing_of;
+
+// How to mend it.
 template <class... What>
 struct to_mend;
 template <class P>
@@ -6737,19 +7446,66 @@ struct add;
 template <class P>
 struct before;
 template <class P>
+struct after;
+template <class P>
 struct leave_out;
 template <class P>
 struct wrap_in_named;
+template <class P>
+struct take_out_of_optional_pass;
 template <class F>
 struct declare_keeps;
 template <class F>
 struct declare_needs;
-template <class P>
-struct in;
-template <class F>
+template <class... F>
 struct establish;
+template <class F>
+struct in_the_pass_that_establishes;
+template <class F>
+struct run_a_pass_that_establishes;
+struct write_static_constexpr_string_view_name;
+struct run_the_passes_of_get_default_pass_manager;
+template <class Who>
+struct write_given_and_then_of;
+struct write_run_passes_of_module_and_context_and_observers;
+struct write_pipeline_of_its_passes;
+struct emit_what_it_holds;
+struct wrap_it_in_a_module;
+struct run_passes_that_establish_them_or_check_facts;
+struct lower_it_first;
+template <class List>
+struct override_with;
+template <class List>
+struct write;
+struct allow_at_least_one_round;
 
-// The verdicts. ------------------------------------------------------------------------------------------------------
+template <class P, class Why>
+struct must_run_after;
+template <class P, class Why>
+struct which_must_run_after;
+template <class F>
+struct which_establishes;
+template <class F>
+struct which_needs;
+template <class F>
+struct which_forbids;
+template <class F, class Why>
+struct which_loses;
+template <class P>
+struct needed_by;
+template <class... P>
+struct is_established_only_by;
+struct none_of_which_can_run_before;
+template <class... P>
+struct is_not_true_behind;
+template <class... P>
+struct is_true_behind;
+struct there_are_more_than_64_passes_or_facts;
+struct too_many_passes_are_in_the_way_of_each_other;
+struct put_them_in_order;
+
+// The verdicts. ---------------------------------------------------------------------------------------------
+/// Nothing is wrong.
 struct in_order {
   static constexpr bool ok = true;
 };
@@ -6757,32 +7513,105 @@ struct in_order {
 struct told_before {
   static constexpr bool ok = false;
 };
+/// A pass of a pipeline needs what a later pass establishes, what a pass in between has lost, or what an
+/// earlier one establishes only if it is on; or it forbids what an earlier one establishes.
 template <class... Words>
 struct wrong_pass_order {
   static constexpr bool ok = false;
 };
+/// `auto_order` has proved that there is no order.
+template <class... Words>
+struct no_legal_order {
+  static constexpr bool ok = false;
+};
+/// `auto_order` has looked at as many beginnings as it may, and found no order.
+template <class... Words>
+struct no_order_found {
+  static constexpr bool ok = false;
+};
+/// The module that a pass, or `lower`, is given lacks a fact.
 template <class... Words>
 struct missing_fact {
   static constexpr bool ok = false;
 };
+/// A fact is true of the module that a pass forbids.
 template <class... Words>
 struct forbidden_fact {
   static constexpr bool ok = false;
 };
+/// Two passes of a pipeline have one name.
 template <class... Words>
 struct duplicate_pass {
   static constexpr bool ok = false;
 };
+/// A type is no pass; the words say which member is missing, or wrong.
 template <class... Words>
 struct not_a_pass {
   static constexpr bool ok = false;
 };
+/// A type is no fact.
+template <class... Words>
+struct not_a_fact {
+  static constexpr bool ok = false;
+};
+/// `check_facts` is asked for a fact that no check can show.
+template <class... Words>
+struct fact_without_proof {
+  static constexpr bool ok = false;
+};
+/// A type is no observer.
+template <class... Words>
+struct not_an_observer {
+  static constexpr bool ok = false;
+};
+/// A type is no lowering.
+template <class... Words>
+struct not_a_lowering {
+  static constexpr bool ok = false;
+};
+/// `lower` is given something else than a list of lowerings.
+template <class... Words>
+struct not_a_list_of_lowerings {
+  static constexpr bool ok = false;
+};
+/// A list has two lowerings for one operator.
+template <class... Words>
+struct duplicate_lowering {
+  static constexpr bool ok = false;
+};
+/// `lower` is given something that is no target.
+template <class... Words>
+struct not_a_target {
+  static constexpr bool ok = false;
+};
+/// A type is no emitter.
+template <class... Words>
+struct not_an_emitter {
+  static constexpr bool ok = false;
+};
+/// A function is given something that it does not take: `emit` of HLO a module that is not lowered, say.
+template <class... Words>
+struct wrong_argument {
+  static constexpr bool ok = false;
+};
+/// `insert_before`, `replace` and their like name a pass that is not there.
 template <class... Words>
 struct no_such_pass {
   static constexpr bool ok = false;
 };
+/// A module is asked for the artifact of something that has none.
+template <class... Words>
+struct no_artifact {
+  static constexpr bool ok = false;
+};
+/// A pass asks for an artifact that its contract does not speak of.
 template <class... Words>
 struct outside_contract {
+  static constexpr bool ok = false;
+};
+/// A second round could not begin, or there is to be none.
+template <class... Words>
+struct not_repeatable {
   static constexpr bool ok = false;
 };
 
@@ -6796,12 +7625,21 @@ struct check_verdict<verdict::wrong_pass_order<Words...>> {
   static_assert(verdict::wrong_pass_order<Words...>::ok, "fxpass: wrong pass order");
 };
 template <class... Words>
+struct check_verdict<verdict::no_legal_order<Words...>> {
+  static_assert(verdict::no_legal_order<Words...>::ok, "fxpass: these passes have no legal order");
+};
+template <class... Words>
+struct check_verdict<verdict::no_order_found<Words...>> {
+  static_assert(verdict::no_order_found<Words...>::ok, "fxpass: no legal order was found for these passes");
+};
+template <class... Words>
 struct check_verdict<verdict::missing_fact<Words...>> {
   static_assert(verdict::missing_fact<Words...>::ok, "fxpass: the module lacks a fact that is needed here");
 };
 template <class... Words>
 struct check_verdict<verdict::forbidden_fact<Words...>> {
-  static_assert(verdict::forbidden_fact<Words...>::ok, "fxpass: a fact is true of the module that a pass forbids");
+  static_assert(verdict::forbidden_fact<Words...>::ok,
+                "fxpass: a fact is true of the module that a pass forbids");
 };
 template <class... Words>
 struct check_verdict<verdict::duplicate_pass<Words...>> {
@@ -6812,21 +7650,73 @@ struct check_verdict<verdict::not_a_pass<Words...>> {
   static_assert(verdict::not_a_pass<Words...>::ok, "fxpass: this is not a pass");
 };
 template <class... Words>
+struct check_verdict<verdict::not_a_fact<Words...>> {
+  static_assert(verdict::not_a_fact<Words...>::ok, "fxpass: this is not a fact");
+};
+template <class... Words>
+struct check_verdict<verdict::fact_without_proof<Words...>> {
+  static_assert(verdict::fact_without_proof<Words...>::ok,
+                "fxpass: check_facts proves facts that have a checker");
+};
+template <class... Words>
+struct check_verdict<verdict::not_an_observer<Words...>> {
+  static_assert(verdict::not_an_observer<Words...>::ok, "fxpass: this is not an observer of passes");
+};
+template <class... Words>
+struct check_verdict<verdict::not_a_lowering<Words...>> {
+  static_assert(verdict::not_a_lowering<Words...>::ok, "fxpass: this is not a lowering");
+};
+template <class... Words>
+struct check_verdict<verdict::not_a_list_of_lowerings<Words...>> {
+  static_assert(verdict::not_a_list_of_lowerings<Words...>::ok, "fxpass: this is not a list of lowerings");
+};
+template <class... Words>
+struct check_verdict<verdict::duplicate_lowering<Words...>> {
+  static_assert(verdict::duplicate_lowering<Words...>::ok,
+                "fxpass: two lowerings for one operator: 'override_with' replaces one");
+};
+template <class... Words>
+struct check_verdict<verdict::not_a_target<Words...>> {
+  static_assert(verdict::not_a_target<Words...>::ok, "fxpass: this is not a target of lowering");
+};
+template <class... Words>
+struct check_verdict<verdict::not_an_emitter<Words...>> {
+  static_assert(verdict::not_an_emitter<Words...>::ok, "fxpass: this is not an emitter");
+};
+template <class... Words>
+struct check_verdict<verdict::wrong_argument<Words...>> {
+  static_assert(verdict::wrong_argument<Words...>::ok, "fxpass: this is not what the function takes");
+};
+template <class... Words>
 struct check_verdict<verdict::no_such_pass<Words...>> {
   static_assert(verdict::no_such_pass<Words...>::ok, "fxpass: the pipeline has no such pass");
+};
+template <class... Words>
+struct check_verdict<verdict::no_artifact<Words...>> {
+  static_assert(verdict::no_artifact<Words...>::ok, "fxpass: no artifact comes with this");
 };
 template <class... Words>
 struct check_verdict<verdict::outside_contract<Words...>> {
   static_assert(verdict::outside_contract<Words...>::ok,
                 "fxpass: a pass gets the artifacts of facts that it needs or establishes");
 };
+template <class... Words>
+struct check_verdict<verdict::not_repeatable<Words...>> {
+  static_assert(verdict::not_repeatable<Words...>::ok, "fxpass: this cannot be repeated");
+};
 
-/// What a function returns after a bad verdict. It takes part in whatever comes next, so that one mistake is one error.
+template <class... F>
+class ModuleOf;
+
+/// What a function returns after a bad verdict. It takes part in whatever comes next, so that one mistake is
+/// one error.
 struct Rejected {
   constexpr Rejected() = default;
+  /// Of anything.
   template <class... T>
   constexpr explicit Rejected(const T&...) {}
 
+  /// Whatever is asked of what was rejected is rejected, without another word.
   template <class... T>
   constexpr auto operator()(const T&...) const -> Rejected { return {}; }
   template <class... T>
@@ -6855,45 +7745,160 @@ struct Rejected {
   constexpr auto operator->() const -> const Rejected* { return this; }
   constexpr auto error() const -> Diagnostics { return {}; }
   constexpr auto graph() const -> Graph { return {}; }
+  // Of a lowered module.
+  static const Rejected module;
+  static const Rejected signature;
 };
+inline constexpr Rejected Rejected::module;
+inline constexpr Rejected Rejected::signature;
 
 namespace detail {
 
-/// What to do where no pass of a pipeline establishes `F`.
-template <class F, class Before>
-struct MendMissing {
-  using type = verdict::to_mend<verdict::establish<F>, verdict::before<Before>>;
-};
-template <class F, class Before>
-  requires requires { typename F::provider; }
-struct MendMissing<F, Before> {
-  using type = verdict::to_mend<verdict::add<typename F::provider>, verdict::before<Before>>;
-};
+template <class T>
+inline constexpr bool is_module = false;
+template <class... F>
+inline constexpr bool is_module<ModuleOf<F...>> = true;
 
-/// Index of the first of `needed` that is not in `have`; their number if all are.
-[[nodiscard]] consteval auto first_missing(std::span<const FactInfo> needed, std::span<const FactInfo> have)
+/// Index of the first that is false; their number if all are true.
+[[nodiscard]] consteval auto first_false(std::initializer_list<bool> all) -> std::size_t {
+  std::size_t i = 0;
+  for (const bool each : all) {
+    if (!each) break;
+    ++i;
+  }
+  return i;
+}
+/// Index of the first of `list` that is, or is not, in `have`; their number if there is none.
+[[nodiscard]] consteval auto first_that(bool is_listed, Span<const FactInfo> list, Span<const FactInfo> have)
     -> std::size_t {
-  for (std::size_t i = 0; i < needed.size(); ++i)
-    if (!Contract::lists(have, needed[i])) return i;
-  return needed.size();
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (Contract::lists(have, list[i]) == is_listed) return i;
+  return list.size();
 }
 
-template <class Needs, class Have, class Who>
+/// What to do where a module of which `Have` are true lacks `F`, as a `std::type_identity` of the words.
+template <class F, class Before, class Have>
+[[nodiscard]] consteval auto mend_missing() {
+  using namespace verdict;
+  if constexpr (!requires { typename F::provider; }) {
+    return std::type_identity<to_mend<establish<F>, before<Before>>>();
+  } else if constexpr (!requires { sizeof(typename F::provider); }) {
+    return std::type_identity<to_mend<add<typename F::provider>, before<Before>>>();
+  } else {
+    // It is too late for the provider where it forbids what has been done: the pass that did it has to keep
+    // the fact.
+    using Forbidden = forbids_of<typename F::provider>;
+    constexpr std::size_t done = first_that(true, fact_infos<Forbidden>, fact_infos<Have>);
+    if constexpr (done == size_of<Forbidden>)
+      return std::type_identity<to_mend<add<typename F::provider>, before<Before>>>();
+    else
+      return std::type_identity<
+          to_mend<declare_keeps<F>, in_the_pass_that_establishes<at<done, Forbidden>>>>();
+  }
+}
+template <class F, class Before, class Have = facts<>>
+using mend_missing_of = typename decltype(mend_missing<F, Before, Have>())::type;
+
+/// Of `Needs` those that are not in `Have`.
+template <class Needs, class Have>
+struct Missing {
+  static constexpr auto chosen = [] {
+    Choice<size_of<Needs>> choice;
+    for (std::size_t i = 0; i < size_of<Needs>; ++i)
+      if (!Contract::lists(fact_infos<Have>, fact_infos<Needs>[i])) choice.index[choice.count++] = i;
+    return choice;
+  }();
+};
+/// The words for several missing facts.
+template <class List>
+struct MissingWords;
+template <class... F>
+struct MissingWords<facts<F...>> {
+  using needed = verdict::needs<F...>;
+  using mend = verdict::establish<F...>;
+};
+
+/// `Mend` is the way to establish several missing facts at once, or void.
+template <class Needs, class Have, class Who, class Mend>
 [[nodiscard]] consteval auto judge_facts() {
   using namespace verdict;
-  constexpr std::size_t missing = first_missing(fact_infos<Needs>, fact_infos<Have>);
+  constexpr std::size_t missing = first_that(false, fact_infos<Needs>, fact_infos<Have>);
   if constexpr (missing == size_of<Needs>) {
     return in_order();
   } else {
-    using F = at<missing, Needs>;
-    return missing_fact<Who, needs<F>, is_not_true_of_the_module, typename MendMissing<F, Who>::type>();
+    using Words = MissingWords<typename Choose<facts, Needs, Missing<Needs, Have>>::type>;
+    using First = at<missing, Needs>;
+    if constexpr (std::same_as<typename Words::needed, needs<First>>)
+      return missing_fact<Who, needs<First>, is_not_true_of_the_module, mend_missing_of<First, Who, Have>>();
+    else if constexpr (std::is_void_v<Mend>)
+      return missing_fact<Who, typename Words::needed, are_not_true_of_the_module,
+                          to_mend<typename Words::mend, before<Who>>>();
+    else
+      return missing_fact<Who, typename Words::needed, are_not_true_of_the_module,
+                          to_mend<Mend, before<Who>>>();
+  }
+}
+
+/// Why `F` is no fact: one of the words, as a `std::type_identity`; of void if it is one.
+template <class F>
+[[nodiscard]] consteval auto fault_of_fact() {
+  using namespace verdict;
+  if constexpr (Fact<F>)
+    return std::type_identity<void>();
+  else if constexpr (!requires {
+                       { F::name } -> std::convertible_to<std::string_view>;
+                     })
+    return std::type_identity<has_no_static_name>();
+  else if constexpr (!NamedStatically<F>)
+    return std::type_identity<name_must_be_static>();
+  else if constexpr (!NamedByConstant<F>)
+    return std::type_identity<name_must_be_a_constant>();
+  else if constexpr (LooksLikePass<F>)
+    return std::type_identity<is_a_pass>();
+  else if constexpr (requires { &F::checks; })
+    return std::type_identity<has_member_checks_where_check_is_meant>();
+  else if constexpr (requires { typename F::artefact; })
+    return std::type_identity<has_member_artefact_where_artifact_is_meant>();
+  else if constexpr (!MentionsCheck<F> || HasCheck<F>)
+    return std::type_identity<artifact_must_be_copyable_and_have_a_default>();
+  else if constexpr (std::is_member_pointer_v<decltype(&F::check)>)
+    return std::type_identity<check_must_be_static>();
+  else
+    return std::type_identity<check_must_take_a_graph_and_return_a_status>();
+}
+template <class F>
+using fault_of = typename decltype(fault_of_fact<F>())::type;
+
+/// Why `F` is no fact with an artifact.
+template <class F>
+struct WhyNoArtifact {
+  using type = verdict::is_no_fact;
+};
+template <Fact F>
+struct WhyNoArtifact<F> {
+  using type = verdict::has_no_artifact;
+};
+
+template <class... F>
+[[nodiscard]] consteval auto judge_list_of_facts() {
+  constexpr std::size_t bad = first_false({Fact<F>...});
+  if constexpr (bad == sizeof...(F)) {
+    return verdict::in_order();
+  } else {
+    using Bad = at<bad, types<F...>>;
+    return verdict::not_a_fact<Bad, fault_of<Bad>>();
   }
 }
 
 }  // namespace detail
 
-/// The verdict on whether a module with facts `Have` may be handed to `Who`, a type that the error prints, which needs
-/// `Needs`. Both are `facts<...>`.
+/// The verdict on types that are to be facts.
+template <class... F>
+using facts_verdict = decltype(detail::judge_list_of_facts<F...>());
+
+/// The verdict on whether a module with facts `Have` may be handed to `Who`, a type that the error prints,
+/// which needs `Needs`. Both are `facts<...>`. `Mend`, one of the words, is what to do where several facts
+/// are missing.
 ///
 ///     using Verdict = require_facts<facts<OutOfPlace>, typename M::facts, Lowering>;
 ///     static_assert(sizeof(check_verdict<Verdict>) != 0);
@@ -6902,15 +7907,16 @@ template <class Needs, class Have, class Who>
 ///     } else {
 ///       return Rejected();
 ///     }
-template <class Needs, class Have, class Who>
-using require_facts = decltype(detail::judge_facts<Needs, Have, Who>());
+template <class Needs, class Have, class Who, class Mend = void>
+using require_facts = decltype(detail::judge_facts<Needs, Have, Who, Mend>());
 
 }  // namespace fxpass
 
 // ---- fxpass/pass/artifacts.hpp
 
 /// @file
-/// Artifacts: the values that belong to facts. A module stores those of its facts; a pass gets those of its contract.
+/// Artifacts: the values that belong to facts. A module stores those of its facts; a pass gets those of
+/// its contract.
 
 namespace fxpass {
 
@@ -6975,28 +7981,37 @@ template <class P>
 class Artifacts {
  public:
   template <class Slots>
+  /// Of the slots that the runner keeps; a pass gets it as an argument.
   constexpr explicit Artifacts(Slots& slots) : pointers_(slots) {}
 
   /// The artifact of `F`: to read if the pass needs the fact, to fill in if it establishes it.
-  template <FactWithArtifact F>
+  template <class F>
   [[nodiscard]] constexpr auto get() const -> auto& {
-    constexpr bool is_needed = detail::lists<F, needs_of<P>>;
-    constexpr bool is_established = detail::lists<F, establishes_of<P>>;
-    using Verdict = std::conditional_t<is_needed || is_established, verdict::in_order,
-                                       verdict::outside_contract<verdict::pass<P>, verdict::artifact_of<F>,
-                                                                 verdict::to_mend<verdict::declare_needs<F>>>>;
+    using Verdict = decltype(judge<F>());
     static_assert(sizeof(check_verdict<Verdict>) != 0);
-    if constexpr (is_established)
-      return *pointer<F>().value;
-    else if constexpr (is_needed)
-      return std::as_const(*pointer<F>().value);
-    else
+    if constexpr (!Verdict::ok)
       return none<F>();
+    else if constexpr (detail::lists<F, establishes_of<P>>)
+      return *pointer<F>().value;
+    else
+      return std::as_const(*pointer<F>().value);
   }
 
  private:
-  /// Never defined: stands where the assertion above has failed.
   template <class F>
+  [[nodiscard]] static consteval auto judge() {
+    using namespace verdict;
+    if constexpr (!FactWithArtifact<F>)
+      return no_artifact<artifact_of<F>, typename detail::WhyNoArtifact<F>::type>();
+    else if constexpr (detail::lists<F, needs_of<P>> || detail::lists<F, establishes_of<P>>)
+      return in_order();
+    else
+      return outside_contract<pass<P>, artifact_of<F>, to_mend<declare_needs<F>, in<P>>>();
+  }
+  // Never defined: they stand where the assertion above has failed.
+  template <class F>
+  static auto none() -> const Rejected&;
+  template <FactWithArtifact F>
   static auto none() -> const typename F::artifact&;
   template <class F>
   constexpr auto pointer() const -> const detail::ArtifactPointer<F>& { return pointers_; }
@@ -7007,475 +8022,8 @@ class Artifacts {
 
 }  // namespace fxpass
 
-// ---- fxpass/pass/context.hpp
-
-/// @file
-/// `Context`: what a running pass says besides its result.
-
-namespace fxpass {
-
-/// A number that a pass reports of its run.
-struct Statistic {
-  Text key;
-  std::int64_t value = 0;
-  friend constexpr auto operator==(const Statistic&, const Statistic&) -> bool = default;
-};
-
-/// Where passes put warnings and statistics. Warnings gather over a whole run, statistics belong to one pass: observers
-/// read them behind it.
-class Context {
- public:
-  constexpr void warn(Diagnostic warning) { warnings_.add(std::move(warning)); }
-  [[nodiscard]] constexpr auto warnings() const -> const Diagnostics& { return warnings_; }
-
-  /// Adds `amount` to statistic `key`, which starts at 0; an amount of 0 makes it appear. O(keys).
-  constexpr void count(std::string_view key, std::int64_t amount = 1) {
-    for (Statistic& statistic : statistics_)
-      if (statistic.key == key) {
-        statistic.value += amount;
-        return;
-      }
-    statistics_.push_back({Text(key), amount});
-  }
-  /// In the order in which keys appeared.
-  [[nodiscard]] constexpr auto statistics() const -> std::span<const Statistic> { return statistics_; }
-
-  /// A pass that commits an `Editor` of its own says so here, or the artifacts it keeps would name other nodes: the
-  /// runner renumbers them. Forward passes need not; the sweep commits for them.
-  constexpr void renumbered(Renumbering moved) { moves_.push_back(std::move(moved)); }
-  [[nodiscard]] constexpr auto moves() const -> std::span<const Renumbering> { return moves_; }
-
- private:
-  Diagnostics warnings_;
-  std::vector<Statistic> statistics_;
-  std::vector<Renumbering> moves_;
-};
-
-}  // namespace fxpass
-
-// ---- fxpass/pass/forward.hpp
-
-/// @file
-/// Forward passes, and the sweep that runs several of them in one traversal of the graph.
-///
-///     struct CountDropout {
-///       static constexpr std::string_view name = "count_dropout";
-///       struct State { Context* context; };
-///       constexpr auto begin(Graph&, Artifacts<CountDropout>&, Context& context) const -> State { return {&context}; }
-///       static constexpr auto wants(const Node&, const Operator& op) -> bool { return is_dropout(op); }
-///       constexpr auto visit(State& state, Sweep&) const -> Status { state.context->count("dropouts"); return {}; }
-///       constexpr auto finish(State&, Graph&, Context&) const -> Status { return {}; }
-///     };
-///
-/// `begin` makes the state of one run, `wants` decides by the record of a node whether `visit` is called for it: it is
-/// called for each node and has to be cheap, `visit` may be dear. `finish` is called when all edits are committed.
-///
-/// A pass must not be able to tell whether it shares the traversal with others. So these are the laws:
-///   * `begin` reads inputs, options and needed artifacts' addresses; the nodes are looked at in `visit`.
-///   * `visit` looks at, and changes, the node it is called for. What it wants to know of earlier nodes' arguments it
-///     keeps in its state; later nodes it leaves alone, and so it does with what artifacts may tell of them.
-///   * It inserts before the node it is called for. `editor().replace_uses(of, by)` holds for the nodes behind it; the
-///     pass itself sees their operands as they were, and asks `replacement` where it inserts users of its own.
-///   * `finish` leaves the nodes alone, and knows that ids of the sweep are no longer those of the graph.
-
-namespace fxpass {
-
-namespace detail {
-template <class... P>
-class SweepRunner;
-}
-
-/// The place of a traversal: the node that is visited, and the editor that all passes of the traversal share.
-class Sweep {
- public:
-  [[nodiscard]] constexpr auto graph() const -> Graph& { return *graph_; }
-  /// The node visited: one of the graph before the traversal, or one that an earlier pass inserted.
-  [[nodiscard]] constexpr auto id() const -> NodeId { return id_; }
-  /// Valid until the next insertion.
-  [[nodiscard]] constexpr auto node() const -> const Node& { return graph_->node(id_); }
-  [[nodiscard]] constexpr auto op() const -> const Operator& { return graph_->op(id_); }
-
-  /// The editor of the traversal. Ids of nodes stay what they are until all nodes have been visited. O(operators) at
-  /// the first call of a traversal.
-  [[nodiscard]] constexpr auto editor() -> Editor& {
-    if (!editor_) {
-      editor_.emplace(*graph_);
-      editor_->set_author(author_);
-    }
-    return *editor_;
-  }
-  /// What stands for `id` from here on: `id` itself, unless this pass replaced it. O(length of the chain).
-  [[nodiscard]] constexpr auto replacement(NodeId id) -> NodeId {
-    take_replacements();
-    return (*replaced_)[id];
-  }
-
- private:
-  template <class... P>
-  friend class detail::SweepRunner;
-  constexpr explicit Sweep(Graph& graph) : graph_(&graph) {}
-  constexpr void take_replacements() {
-    if (editor_) editor_->take_replacements(*replaced_);
-  }
-
-  Graph* graph_;
-  NodeId id_;
-  std::uint16_t author_ = 0;         ///< the pass at work
-  Replacements* replaced_ = nullptr;  ///< what it replaced
-  std::optional<Editor> editor_;
-};
-
-namespace detail {
-
-template <class P>
-struct ProtocolOf {
-  using type = P;
-};
-/// The pass whose artifacts `P` asks for: `P` itself, or what it gives another name to.
-template <class P>
-  requires requires { typename P::named_pass; }
-struct ProtocolOf<P> {
-  using type = typename P::named_pass;
-};
-template <class P>
-using artifacts_for = Artifacts<typename ProtocolOf<P>::type>;
-
-template <class P>
-using sweep_state = decltype(std::declval<const P&>().begin(std::declval<Graph&>(), std::declval<artifacts_for<P>&>(),
-                                                            std::declval<Context&>()));
-
-}  // namespace detail
-
-/// A pass that visits nodes in program order and finishes at the output; see above for its laws.
-template <class P>
-concept ForwardPass =
-    requires { typename detail::sweep_state<P>; } &&
-    requires(const P& pass, detail::sweep_state<P>& state, Sweep& sweep, Graph& graph, Context& context,
-             const Node& node, const Operator& op) {
-      { P::name } -> std::convertible_to<std::string_view>;
-      { P::wants(node, op) } -> std::same_as<bool>;
-      { pass.visit(state, sweep) } -> std::same_as<Status>;
-      { pass.finish(state, graph, context) } -> std::same_as<Status>;
-    };
-
-namespace detail {
-
-inline constexpr std::size_t no_pass = static_cast<std::size_t>(-1);
-
-/// How a traversal went: the first failing pass in pipeline order, as it would be if each had run by itself.
-struct SweepOutcome {
-  std::size_t failed = no_pass;
-  Diagnostics errors;
-  std::optional<Renumbering> moved;  ///< where nodes went, if the graph was edited
-};
-
-template <std::size_t I, class State>
-struct SweepState {
-  State value;
-};
-template <class Indices, class... P>
-struct SweepStates;
-template <std::size_t... I, class... P>
-struct SweepStates<std::index_sequence<I...>, P...> : SweepState<I, sweep_state<P>>... {};
-
-/// Runs forward passes in one traversal, so that graph, artifacts, warnings and errors are what they would be if each pass
-/// had run by itself.
-///
-/// How: at each node of the graph as it was, passes take turns in pipeline order. A turn visits the nodes that earlier
-/// passes inserted at this place, then the node itself, and then carries out the pass's replacements in what later
-/// passes will see there. A pass that fails is left out from then on, and those behind it; those before it go on.
-template <class... P>
-class SweepRunner {
-  static constexpr std::size_t count = sizeof...(P);
-  using Indices = std::index_sequence_for<P...>;
-
- public:
-  /// `contexts` has a context for each pass.
-  [[nodiscard]] static constexpr auto run(Graph& graph, std::array<Context, count>& contexts, artifacts_for<P>... artifacts,
-                                          const P&... passes) -> SweepOutcome {
-    return SweepRunner(graph).sweep(Indices(), contexts, artifacts..., passes...);
-  }
-
- private:
-  constexpr explicit SweepRunner(Graph& graph) : sweep_(graph) {}
-
-  template <std::size_t... I>
-  constexpr auto sweep(std::index_sequence<I...>, std::array<Context, count>& contexts, artifacts_for<P>&... artifacts,
-                       const P&... passes) -> SweepOutcome {
-    Graph& graph = *sweep_.graph_;
-    SweepStates<Indices, P...> states{{passes.begin(graph, artifacts, contexts[I])}...};
-    const std::uint32_t old_count = graph.node_count();
-    const Node* nodes = graph.nodes().data();
-    const Operator* operators = graph.operators().data();
-    for (std::uint32_t i = 0; i < old_count; ++i) {
-      const Node& node = nodes[i];
-      const Operator& op = operators[node.op.index];
-      if (!(P::wants(node, op) || ...) && !(has_replaced_ && uses_replaced(NodeId{i}))) continue;
-      place_ = NodeId{i};
-      here_.clear();
-      (turn<I>(passes, static_cast<SweepState<I, sweep_state<P>>&>(states).value), ...);
-      if (running_ == 0) break;
-      // A visit may have made the tables grow.
-      nodes = graph.nodes().data();
-      operators = graph.operators().data();
-    }
-    if (sweep_.editor_ && running_ > 0) outcome_.moved = sweep_.editor_->commit();
-    (finish<I>(passes, static_cast<SweepState<I, sweep_state<P>>&>(states).value, contexts[I]), ...);
-    return std::move(outcome_);
-  }
-
-  template <std::size_t I, class Pass, class State>
-  constexpr void turn(const Pass& pass, State& state) {
-    if (I >= running_ || !(has_replaced_ || wants_a_node_here<Pass>())) return;
-    if (here_.empty()) {
-      take<I>(pass, state, place_, here_);
-      return;
-    }
-    behind_.clear();
-    for (std::uint32_t k = 0; k < here_.size(); ++k) {
-      if (!take<I>(pass, state, here_[k], behind_)) return;
-      if (behind_.empty() || behind_.back() != here_[k]) behind_.push_back(here_[k]);
-    }
-    std::swap(here_, behind_);
-  }
-  template <class Pass>
-  [[nodiscard]] constexpr auto wants_a_node_here() const -> bool {
-    const Graph& graph = *sweep_.graph_;
-    if (here_.empty()) return Pass::wants(graph.node(place_), graph.op(place_));
-    for (const NodeId id : here_)
-      if (Pass::wants(graph.node(id), graph.op(id))) return true;
-    return false;
-  }
-  /// Pass `I` at one node. Appends to `behind` what it inserted, and then the node, if it inserted anything. False if it
-  /// failed.
-  template <std::size_t I, class Pass, class State>
-  constexpr auto take(const Pass& pass, State& state, NodeId id, Pool<NodeId>& behind) -> bool {
-    Graph& graph = *sweep_.graph_;
-    if (sweep_.editor_ && sweep_.editor_->is_erased(id)) return true;
-    if (Pass::wants(graph.node(id), graph.op(id))) {
-      const std::uint32_t before = graph.node_count();
-      if (!visit<I>(pass, state, id)) return false;
-      const std::uint32_t after = graph.node_count();
-      for (std::uint32_t n = before; n < after; ++n) behind.push_back(NodeId{n});
-      if (after != before) behind.push_back(id);
-    }
-    if (!replaced_[I].empty()) replace_operands(graph.mutable_arguments(id), replaced_[I]);
-    return true;
-  }
-  template <std::size_t I, class Pass, class State>
-  constexpr auto visit(const Pass& pass, State& state, NodeId id) -> bool {
-    sweep_.id_ = id;
-    sweep_.author_ = I;
-    sweep_.replaced_ = &replaced_[I];
-    if (sweep_.editor_) sweep_.editor_->set_author(I);
-    Status status = pass.visit(state, sweep_);
-    if (!status) {
-      fail(I, std::move(status.error()));
-      return false;
-    }
-    sweep_.take_replacements();
-    has_replaced_ = has_replaced_ || !replaced_[I].empty();
-    return true;
-  }
-  template <std::size_t I, class Pass, class State>
-  constexpr void finish(const Pass& pass, State& state, Context& context) {
-    if (I >= running_) return;
-    Status status = pass.finish(state, *sweep_.graph_, context);
-    if (!status) fail(I, std::move(status.error()));
-  }
-  constexpr void fail(std::size_t pass, Diagnostics errors) {
-    running_ = pass;
-    outcome_.failed = pass;
-    outcome_.errors = std::move(errors);
-  }
-
-  [[nodiscard]] constexpr auto uses_replaced(NodeId id) -> bool {
-    for (Replacements& replaced : replaced_) {
-      if (replaced.empty()) continue;
-      bool found = false;
-      sweep_.graph_->for_each_operand(id, [&](NodeId used) { found = found || replaced[used] != used; });
-      if (found) return true;
-    }
-    return false;
-  }
-  constexpr void replace_operands(std::span<Argument> arguments, Replacements& replaced) {
-    for (Argument& a : arguments) {
-      if (a.is_node()) {
-        a = Argument(replaced[a.node()]).with_keyword(a.keyword());
-      } else if (a.is_group()) {
-        replace_operands(sweep_.graph_->mutable_children(a), replaced);
-      }
-    }
-  }
-
-  Sweep sweep_;
-  std::array<Replacements, count> replaced_;  ///< by pass: it does not see its own before the next traversal
-  bool has_replaced_ = false;                 ///< any of them
-  NodeId place_;         ///< the node of the graph as it was
-  Pool<NodeId> here_;    ///< the nodes at this place, as the pass whose turn it is sees them; empty: that one alone
-  Pool<NodeId> behind_;  ///< as the next one will
-  std::size_t running_ = count;  ///< the passes before this one have not failed
-  SweepOutcome outcome_;
-};
-
-}  // namespace detail
-
-}  // namespace fxpass
-
-// ---- fxpass/pass/kernel_registry.hpp
-
-/// @file
-/// What is known of compiled kernels, and the reading of `nki_kernel_wrapper` calls.
-
-namespace fxpass {
-
-/// Operand `operand` of a kernel is written: its new value is result `result`.
-struct KernelAlias {
-  std::uint32_t operand = 0;
-  std::uint32_t result = 0;
-  friend constexpr auto operator==(KernelAlias, KernelAlias) -> bool = default;
-};
-
-/// One compiled kernel, as the kernel compiler describes it.
-struct KernelEntry {
-  std::int64_t kernel_idx = 0;  ///< the index that the call names
-  Text backend_config;          ///< opaque text for the backend
-  Pool<KernelAlias> aliases;    ///< operands are counted among the tensor arguments alone
-};
-
-/// Compiled kernels by their index. A value; filled before the pipeline runs.
-class KernelRegistry {
- public:
-  /// Adds a kernel, or replaces the one with its index.
-  constexpr void add(KernelEntry entry) {
-    for (KernelEntry& e : entries_)
-      if (e.kernel_idx == entry.kernel_idx) {
-        e = std::move(entry);
-        return;
-      }
-    entries_.push_back(std::move(entry));
-  }
-  /// Null if unknown. O(kernels).
-  [[nodiscard]] constexpr auto find(std::int64_t kernel_idx) const -> const KernelEntry* {
-    for (const KernelEntry& e : entries_)
-      if (e.kernel_idx == kernel_idx) return &e;
-    return nullptr;
-  }
-  [[nodiscard]] constexpr auto entries() const -> std::span<const KernelEntry> { return entries_; }
-
- private:
-  std::vector<KernelEntry> entries_;
-};
-
-/// The operator of kernel calls as traced, and as functionalisation leaves it: the same call, but its results are
-/// values of their own and none of its operands changes.
-inline constexpr std::string_view kernel_operator = "higher_order.nki_kernel_wrapper";
-inline constexpr std::string_view functional_kernel_operator = "higher_order.nki_kernel_wrapper_functional";
-
-/// Whether node `id` calls a kernel, in either form.
-[[nodiscard]] constexpr auto is_kernel_call(const Graph& graph, const Operator& op) -> bool {
-  if (op.row < ops::aten_rows || op.row == ops::no_row) return false;  // what most nodes are
-  const std::string_view base = graph.schema(op).base();
-  return base == kernel_operator || base == functional_kernel_operator;
-}
-
-/// Reads one kernel call.
-class KernelCall {
- public:
-  constexpr KernelCall(const Graph& graph, NodeId id) : call_(graph, id) {}
-
-  [[nodiscard]] constexpr auto kernel_idx() const -> std::optional<std::int64_t> {
-    return call_.integer("kernel_idx");
-  }
-  [[nodiscard]] constexpr auto backend_config() const -> std::string_view {
-    return call_.string("backend_config").value_or("");
-  }
-  /// The kernel's arguments: tensors and constants mixed.
-  [[nodiscard]] constexpr auto arguments() const -> std::span<const Argument> {
-    return call_.list("args").value_or(std::span<const Argument>());
-  }
-  /// The tensor behind argument `position`, or `no_node`.
-  [[nodiscard]] constexpr auto tensor_at(std::uint32_t position) const -> NodeId {
-    const auto all = arguments();
-    if (position >= all.size() || !all[position].is_node()) return no_node;
-    return call_.graph().node(all[position].node()).value_kind == ValueKind::tensor ? all[position].node() : no_node;
-  }
-  /// Position among all arguments of the `k`-th tensor argument, or none.
-  [[nodiscard]] constexpr auto tensor_position(std::uint32_t k) const -> std::optional<std::uint32_t> {
-    const auto count = static_cast<std::uint32_t>(arguments().size());
-    for (std::uint32_t i = 0; i < count; ++i)
-      if (tensor_at(i) != no_node && k-- == 0) return i;
-    return std::nullopt;
-  }
-  /// The aliases that the call itself declares, by position among all arguments. None if malformed.
-  [[nodiscard]] constexpr auto declared_aliases() const -> std::optional<Pool<KernelAlias>> {
-    Pool<KernelAlias> aliases;
-    const auto dict = call_.given("operand_output_aliases");
-    if (!dict || dict->is_none()) return aliases;
-    if (!dict->is(ArgumentKind::dict)) return std::nullopt;
-    const auto items = call_.graph().children(*dict);
-    for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
-      if (!items[i].is(ArgumentKind::integer) || !items[i + 1].is(ArgumentKind::integer)) return std::nullopt;
-      aliases.push_back({static_cast<std::uint32_t>(items[i].integer()),
-                         static_cast<std::uint32_t>(items[i + 1].integer())});
-    }
-    return aliases;
-  }
-  [[nodiscard]] constexpr auto call() const -> const Call& { return call_; }
-
- private:
-  Call call_;
-};
-
-/// The operands that a kernel call writes, by position among all its arguments: as the call declares them, else as the
-/// registry knows them. A call that declares none and is not registered is an error: it is not known to write nothing.
-[[nodiscard]] constexpr auto kernel_aliases(const Graph& graph, NodeId id, const KernelRegistry* registry)
-    -> Expected<Pool<KernelAlias>> {
-  const KernelCall kernel(graph, id);
-  auto declared = kernel.declared_aliases();
-  if (!declared)
-    return error_at(graph, id, DiagnosticCode::unsupported,
-                    "operand_output_aliases is not a dict of integers to integers");
-  if (declared->empty()) {
-    const auto idx = kernel.kernel_idx();
-    const KernelEntry* entry = idx && registry != nullptr ? registry->find(*idx) : nullptr;
-    // A configured call has been through the kernel compiler: an empty map then means that nothing is written.
-    if (entry == nullptr && !kernel.backend_config().empty()) return *declared;
-    if (entry == nullptr)
-      return error_at(graph, id, DiagnosticCode::unknown_kernel,
-                      text_of("kernel ", idx.value_or(-1), " declares no aliases and is in no kernel registry, so "
-                              "what it writes is not known; register it (--nki-kernels)"));
-    for (const KernelAlias alias : entry->aliases) {
-      const auto position = kernel.tensor_position(alias.operand);
-      if (!position)
-        return error_at(graph, id, DiagnosticCode::unknown_kernel,
-                        text_of("kernel ", entry->kernel_idx, " is registered with an alias of tensor argument ",
-                                alias.operand, ", which the call does not have"));
-      declared->push_back({*position, alias.result});
-    }
-  }
-  for (const KernelAlias alias : *declared)
-    if (kernel.tensor_at(alias.operand) == no_node)
-      return error_at(graph, id, DiagnosticCode::unsupported,
-                      text_of("operand_output_aliases names argument ", alias.operand, ", which is no tensor"));
-  return std::move(*declared);
-}
-
-/// Writes `aliases`, by position among all arguments, into the call's keyword `operand_output_aliases`.
-constexpr void set_kernel_aliases(Graph& graph, NodeId id, const Pool<KernelAlias>& aliases) {
-  Pool<Argument> items;
-  for (const KernelAlias alias : aliases) {
-    items.push_back(alias.operand);
-    items.push_back(alias.result);
-  }
-  const Argument dict = Argument::group(ArgumentKind::dict, graph.add_arguments(items.view()));
-  for (Argument& a : graph.mutable_arguments(id))
-    if (a.is_keyword() && graph.text(a.keyword()) == "operand_output_aliases") a = dict.with_keyword(a.keyword());
-}
-
-}  // namespace fxpass
-
 // ---- fxpass/pass/module.hpp
+// First, so that errors are told with few lines of "included from".
 
 /// @file
 /// `Module<Facts...>`: a graph, and in its type what is known of it.
@@ -7488,22 +8036,36 @@ template <class Facts>
 struct ModuleOfSet;
 }  // namespace detail
 
-/// A graph of which `F` are true, with their artifacts. Written `Module<F...>`, which puts the facts in order.
+/// A graph of which `F` are true, with their artifacts. Written `Module<F...>`, which puts the facts in
+/// order.
 ///
-/// Anyone makes a module without facts, from a graph; the facts come from pipelines and from `check_facts`, so that the
-/// type is to be trusted. Copyable and movable; equal if graph and artifacts are.
+/// Anyone makes a module without facts, from a graph; the facts come from pipelines and from `check_facts`,
+/// so that the type is to be trusted. Copyable and movable; equal if graph and artifacts are.
 template <class... F>
 class ModuleOf {
  public:
+  /// What is known to be true, in alphabetical order.
   using facts = fxpass::facts<F...>;
 
+  /// A module of which nothing is known yet.
   constexpr ModuleOf()
     requires(sizeof...(F) == 0)
   = default;
   constexpr explicit ModuleOf(Graph graph)
     requires(sizeof...(F) == 0)
       : graph_(std::move(graph)) {}
+  /// Nobody says by hand what is true: an error that says what to do.
+  template <class T>
+    requires(sizeof...(F) > 0 && (std::same_as<T, Graph> || detail::is_module<T>) &&
+             !std::same_as<T, ModuleOf>)
+  constexpr explicit ModuleOf(const T&) {
+    using namespace verdict;
+    using Verdict = wrong_argument<ModuleOf, is_given<T>, which_says_nothing_of<F...>,
+                                   to_mend<run_passes_that_establish_them_or_check_facts>>;
+    static_assert(sizeof(check_verdict<Verdict>) != 0);
+  }
 
+  /// The graph; of a module that is about to die, for the taking.
   [[nodiscard]] constexpr auto graph() const& -> const Graph& { return graph_; }
   [[nodiscard]] constexpr auto graph() && -> Graph { return std::move(graph_); }
 
@@ -7512,9 +8074,9 @@ class ModuleOf {
   [[nodiscard]] static consteval auto has() -> bool { return (std::same_as<Fact, F> || ...); }
 
   /// The artifact of a fact that is true of the module.
-  template <FactWithArtifact Fact>
+  template <class Fact>
   [[nodiscard]] constexpr auto artifact() const -> decltype(auto) {
-    using Verdict = require_facts<fxpass::facts<Fact>, facts, verdict::artifact_of<Fact>>;
+    using Verdict = decltype(judge_artifact<Fact>());
     static_assert(sizeof(check_verdict<Verdict>) != 0);
     if constexpr (Verdict::ok) {
       return (static_cast<const detail::ArtifactSlot<Fact>&>(artifacts_).value);
@@ -7527,6 +8089,14 @@ class ModuleOf {
 
  private:
   friend detail::ModuleMaker;
+  template <class Fact>
+  [[nodiscard]] static consteval auto judge_artifact() {
+    using namespace verdict;
+    if constexpr (FactWithArtifact<Fact>)
+      return require_facts<fxpass::facts<Fact>, facts, artifact_of<Fact>>();
+    else
+      return no_artifact<artifact_of<Fact>, typename detail::WhyNoArtifact<Fact>::type>();
+  }
   constexpr ModuleOf(Graph graph, detail::ArtifactSlots<F...> artifacts)
       : graph_(std::move(graph)), artifacts_(std::move(artifacts)) {}
 
@@ -7540,11 +8110,6 @@ template <class... F>
 struct ModuleOfSet<facts<F...>> {
   using type = ModuleOf<F...>;
 };
-
-template <class T>
-inline constexpr bool is_module = false;
-template <class... F>
-inline constexpr bool is_module<ModuleOf<F...>> = true;
 
 /// The one way into a module with facts, for the runner of pipelines and for `check_facts`.
 class ModuleMaker {
@@ -7571,9 +8136,21 @@ class ModuleMaker {
 
 }  // namespace detail
 
+/// `ModuleOf` the facts in order, if they are facts. What `Module` goes through; outside `detail`, since
+/// errors name it.
+template <class Verdict, class... F>
+struct ModuleWith {
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
+  using type = ModuleOf<>;  ///< so that nothing else is said
+};
+template <class... F>
+struct ModuleWith<verdict::in_order, F...> {
+  using type = typename detail::ModuleOfSet<fact_set<F...>>::type;  ///< with the facts in order
+};
+
 /// A graph of which `F` are true: `Module<A, B>` and `Module<B, A>` are one type.
-template <Fact... F>
-using Module = typename detail::ModuleOfSet<fact_set<F...>>::type;
+template <class... F>
+using Module = typename ModuleWith<facts_verdict<F...>, F...>::type;
 
 /// Any `Module<...>`, whatever is known of it: `M::facts` lists it.
 template <class M>
@@ -7581,8 +8158,25 @@ concept AnyModule = detail::is_module<M>;
 
 namespace detail {
 
+/// What is easily taken for a module.
+template <class T>
+concept NoModule = is_expected<T> || std::same_as<T, Graph> || std::same_as<T, Rejected>;
+/// The verdict on `Who`, which takes modules, for a `T`.
+template <class Who, NoModule T>
+[[nodiscard]] consteval auto judge_argument() {
+  using namespace verdict;
+  if constexpr (is_expected<T>)
+    return wrong_argument<Who, is_given<T>, which_may_hold_errors_in_place_of_a_value,
+                          to_mend<write_given_and_then_of<Who>>>();
+  else if constexpr (std::same_as<T, Graph>)
+    return wrong_argument<Who, is_given<T>, which_says_nothing_of_facts, to_mend<wrap_it_in_a_module>>();
+  else
+    return told_before();
+}
+
 /// Adds to `errors` what the checker of `fact` finds, in sentences that begin with `what`. Needs a checker.
-constexpr void check_fact(const FactInfo& fact, const Graph& graph, Diagnostics& errors, std::string_view what) {
+constexpr void check_fact(const FactInfo& fact, const Graph& graph, Diagnostics& errors,
+                          std::string_view what) {
   Status status = fact.check(graph);
   if (status) return;
   for (Diagnostic& d : status.error()) {
@@ -7592,50 +8186,140 @@ constexpr void check_fact(const FactInfo& fact, const Graph& graph, Diagnostics&
   }
 }
 
+/// Whether a check can prove `F`.
+template <class F>
+[[nodiscard]] consteval auto judge_proof() {
+  using namespace verdict;
+  if constexpr (!Fact<F>)
+    return not_a_fact<F, fault_of<F>>();
+  else if constexpr (FactWithArtifact<F>)
+    return fact_without_proof<F, has_an_artifact_that_no_check_makes,
+                              to_mend<run_a_pass_that_establishes<F>>>();
+  else if constexpr (!CheckableFact<F>)
+    return fact_without_proof<F, has_no_check, to_mend<run_a_pass_that_establishes<F>>>();
+  else
+    return in_order();
+}
+template <class F>
+inline constexpr bool is_provable = decltype(judge_proof<F>())::ok;
+/// The verdict on the first of `F` that no check can prove.
+template <class... F>
+[[nodiscard]] consteval auto judge_proofs() {
+  constexpr std::size_t bad = first_false({is_provable<F>...});
+  if constexpr (bad == sizeof...(F))
+    return verdict::in_order();
+  else
+    return judge_proof<at<bad, types<F...>>>();
+}
+
 }  // namespace detail
 
-/// Proves that `F` are true of a module by their checkers, or says where they are not. For graphs that come without a
-/// history: a functional export, or a module whose passes are switched off.
-template <Fact... F, AnyModule M>
+/// Proves that `F` are true of a module by their checkers, or says where they are not. For graphs that come
+/// without a history: a functional export, or a module whose passes are switched off.
+///
+///     auto checked = check_facts<OutOfPlace, MutationsSurfaced>(module);
+template <class... F, AnyModule M>
 [[nodiscard]] constexpr auto check_facts(M module) {
-  constexpr bool all_have_checkers = (CheckableFact<F> && ...);
-  static_assert(all_have_checkers, "fxpass: check_facts proves facts that have a checker");
-  constexpr bool some_have_artifacts = (FactWithArtifact<F> || ...);
-  static_assert(!some_have_artifacts, "fxpass: a check makes no artifact: run the pass that does");
-  return [&]<class... Old>(facts<Old...>) -> Expected<Module<Old..., F...>> {
-    using Facts = fact_set<Old..., F...>;
-    Diagnostics errors;
-    (detail::check_fact(fact_info<F>, module.graph(), errors, "the graph is not"), ...);
-    if (!errors.empty()) return errors;
-    detail::slots_of<Facts> slots;
-    Graph graph = detail::ModuleMaker::take_apart(module, slots);
-    return detail::ModuleMaker::make(Facts(), std::move(graph), slots);
-  }(typename M::facts());
+  using Verdict = decltype(detail::judge_proofs<F...>());
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
+  if constexpr (!Verdict::ok) {
+    return Rejected();
+  } else {
+    return [&]<class... Old>(facts<Old...>) -> Expected<Module<Old..., F...>> {
+      using Facts = fact_set<Old..., F...>;
+      Diagnostics errors;
+      (detail::check_fact(fact_info<F>, module.graph(), errors, "the graph is not"), ...);
+      if (!errors.empty()) return errors;
+      detail::slots_of<Facts> slots;
+      Graph graph = detail::ModuleMaker::take_apart(module, slots);
+      return detail::ModuleMaker::make(Facts(), std::move(graph), slots);
+    }(typename M::facts());
+  }
 }
+
+}  // namespace fxpass
+
+// ---- fxpass/pass/context.hpp
+
+/// @file
+/// `Context`: what a running pass says besides its result.
+
+namespace fxpass {
+
+/// A number that a pass reports of its run.
+struct Statistic {
+  Text key;                ///< what is counted
+  std::int64_t value = 0;  ///< how many
+  friend constexpr auto operator==(const Statistic&, const Statistic&) -> bool = default;
+};
+
+/// Where passes put warnings and statistics. Warnings gather over a whole run, statistics belong to one pass: observers
+/// read them behind it.
+class Context {
+ public:
+  /// Gives a warning, which does not end the run.
+  constexpr void warn(Diagnostic warning) { warnings_.add(std::move(warning)); }
+  /// The warnings of all passes so far.
+  [[nodiscard]] constexpr auto warnings() const -> const Diagnostics& { return warnings_; }
+
+  /// Adds `amount` to statistic `key`, which starts at 0; an amount of 0 makes it appear. O(keys).
+  constexpr void count(std::string_view key, std::int64_t amount = 1) {
+    for (Statistic& statistic : statistics_)
+      if (statistic.key == key) {
+        statistic.value += amount;
+        return;
+      }
+    statistics_.push_back({Text(key), amount});
+  }
+  /// In the order in which keys appeared.
+  [[nodiscard]] constexpr auto statistics() const -> Span<const Statistic> { return statistics_; }
+
+  /// A pass that commits an `Editor` of its own says so here, or the artifacts it keeps would name other nodes: the
+  /// runner renumbers them. Artifacts that it makes itself name the nodes of the graph it leaves. Forward passes need
+  /// not; the sweep commits for them.
+  constexpr void renumbered(Renumbering moved) { moves_.push_back(std::move(moved)); }
+  [[nodiscard]] constexpr auto moves() const -> Span<const Renumbering> { return moves_; }
+
+  /// A pass that has found nothing to change says so here: observers need not look for a difference.
+  /// `VerifyEach` proves it. Of a pass that only looks it is known without a word.
+  constexpr void claim_unchanged() { claims_unchanged_ = true; }
+  [[nodiscard]] constexpr auto claims_unchanged() const -> bool { return claims_unchanged_; }
+
+ private:
+  Diagnostics warnings_;
+  std::vector<Statistic> statistics_;
+  std::vector<Renumbering> moves_;
+  bool claims_unchanged_ = false;
+};
 
 }  // namespace fxpass
 
 // ---- fxpass/pass/observer.hpp
 
 /// @file
-/// Observers: they see what happens between passes, and change nothing. Any struct with one of these members is one:
+/// Observers: they see what happens between passes, and change nothing. Any struct with one of these
+/// members is one:
 ///
 ///     void before(std::string_view pass, const Graph&);
 ///     void after(const PassReport&, const Graph&);
 ///     void failed(std::string_view pass, const Diagnostics&, const Graph& before);
 ///
-/// `after` may return a `Status` instead: an error there ends the run, as an error of the pass would. `failed` gets the
-/// graph as it was before the pass, of which the runner then keeps a copy. Who observes makes each pass run by itself;
-/// nothing else changes. Several observers nest: the last one is the closest to the pass.
+/// `after` may return a `Status` instead: an error there ends the run, as an error of the pass would.
+/// `failed` gets the graph as it was before the pass, of which the runner then keeps a copy. Who observes
+/// makes each pass run by itself; nothing else changes. Several observers nest: the last one is the closest
+/// to the pass.
 
 namespace fxpass {
 
 /// One pass that has run.
 struct PassReport {
-  std::string_view name;
-  std::size_t index = 0;  ///< in the pipeline, from 0
-  std::span<const Statistic> statistics;
-  std::span<const FactInfo> facts;  ///< what is true of the graph now
+  std::string_view name;               ///< of the pass
+  std::size_t index = 0;               ///< in the pipeline, from 0
+  Span<const Statistic> statistics;    ///< what the pass counted
+  Span<const FactInfo> facts;          ///< what is true of the graph now
+  bool skipped = false;                ///< an optional pass that is switched off: the graph is as it was
+  const Contract* contract = nullptr;  ///< of the pass; never null in a report of the runner
+  bool claims_unchanged = false;       ///< the pass says that the graph is what it was before
 };
 
 namespace detail {
@@ -7649,15 +8333,406 @@ concept StopsAfter = requires(O& o, const PassReport& report, const Graph& graph
   { o.after(report, graph) } -> std::same_as<Status>;
 };
 template <class O>
+concept AfterReturnsNothing = requires(O& o, const PassReport& report, const Graph& graph) {
+  { o.after(report, graph) } -> std::same_as<void>;
+};
+template <class O>
 concept SeesFailure = requires(O& o, std::string_view pass, const Diagnostics& errors, const Graph& graph) {
   o.failed(pass, errors, graph);
 };
 
+/// Why `O` is no observer. A member of the right name in the wrong form would never be called.
+template <class O>
+[[nodiscard]] consteval auto judge_observer() {
+  using namespace verdict;
+  constexpr bool has_before = requires { &O::before; };
+  constexpr bool has_after = requires { &O::after; };
+  constexpr bool has_failed = requires { &O::failed; };
+  using Mutable = std::remove_const_t<O>;
+  if constexpr (has_before && !SeesBefore<O> && !SeesBefore<Mutable>)
+    return not_an_observer<O, before_must_take_a_name_and_a_const_graph>();
+  else if constexpr (has_after && !SeesAfter<O> && !SeesAfter<Mutable>)
+    return not_an_observer<O, after_must_take_a_pass_report_and_a_const_graph>();
+  else if constexpr (has_failed && !SeesFailure<O> && !SeesFailure<Mutable>)
+    return not_an_observer<O, failed_must_take_a_name_and_diagnostics_and_a_const_graph>();
+  else if constexpr ((has_before && !SeesBefore<O>) || (has_after && !SeesAfter<O>) ||
+                     (has_failed && !SeesFailure<O>))
+    return not_an_observer<Mutable, is_const_but_its_members_are_not>();
+  else if constexpr (SeesAfter<O> && !StopsAfter<O> && !AfterReturnsNothing<O>)
+    return not_an_observer<O, after_must_return_nothing_or_a_status>();
+  else if constexpr (!SeesBefore<O> && !SeesAfter<O> && !SeesFailure<O>)
+    return not_an_observer<O, has_no_before_after_or_failed>();
+  else
+    return in_order();
+}
+template <class O>
+inline constexpr bool is_observer = decltype(judge_observer<O>())::ok;
+/// The verdict on the first of `O` that is no observer.
+template <class... O>
+[[nodiscard]] consteval auto judge_observers() {
+  constexpr std::size_t bad = first_false({is_observer<O>...});
+  if constexpr (bad == sizeof...(O))
+    return verdict::in_order();
+  else
+    return judge_observer<at<bad, types<O...>>>();
+}
+
 }  // namespace detail
 
-/// Anything with `before`, `after` or `failed`.
+/// Anything with `before`, `after` or `failed`, and with none of them in a form that cannot be called.
 template <class O>
-concept PassObserver = detail::SeesBefore<O> || detail::SeesAfter<O> || detail::SeesFailure<O>;
+concept PassObserver = detail::is_observer<O>;
+
+/// The verdict on types that are to be observers.
+template <class... O>
+using observers_verdict = decltype(detail::judge_observers<O...>());
+
+}  // namespace fxpass
+
+// ---- fxpass/pass/forward.hpp
+// First, so that errors are told with few lines of "included from".
+
+/// @file
+/// Forward passes, and the sweep that runs several of them in one traversal of the graph.
+///
+///     struct CountDropout {
+///       static constexpr std::string_view name = "count_dropout";
+///       struct State { Context* context; };
+///       constexpr auto begin(Graph&, Artifacts<CountDropout>&, Context& context) const -> State { return {&context}; }
+///       static constexpr auto wants(const Operator& op) -> bool { return is_dropout(op); }
+///       constexpr auto visit(State& state, Sweep&) const -> Status { state.context->count("dropouts"); return {}; }
+///       constexpr auto finish(State&, Graph&, Context&) const -> Status { return {}; }
+///     };
+///
+/// `begin` makes the state of one run. `wants` says for which nodes `visit` is called, by what they call; of a node that
+/// calls nothing the operator says the kind, and no more: `op.kind == NodeKind::output`. It is asked once for each
+/// operator of the graph, not for each node, so that a node that nobody wants costs one look at a table. What tells nodes
+/// of one operator apart is for `visit` to look at; and `visit` may say, once the pass has done something, that it wants
+/// every node from then on. `finish` is called when all edits are committed.
+///
+/// A pass must not be able to tell whether it shares the traversal with others. So these are the laws:
+///   * `begin` reads inputs, options and needed artifacts' addresses; the nodes are looked at in `visit`.
+///   * `visit` looks at, and changes, the node it is called for. What it wants to know of what earlier nodes call, and of
+///     their arguments, it keeps in its state; later nodes it leaves alone, and so it does with what artifacts may tell
+///     of them.
+///   * It inserts before the node it is called for, and renames it by `editor().rename`. `editor().replace_uses(of, by)`
+///     holds for the nodes behind it; the pass itself sees their operands as they were, and asks `replacement` where it
+///     inserts users of its own.
+///   * `finish` leaves the nodes alone, and knows that ids of the sweep are no longer those of the graph.
+
+namespace fxpass {
+
+namespace detail {
+template <class... P>
+class SweepRunner;
+}
+
+/// The place of a traversal: the node that is visited, and the editor that all passes of the traversal share.
+class Sweep {
+ public:
+  /// The graph, in which only the node visited may be changed.
+  [[nodiscard]] constexpr auto graph() const -> Graph& { return *graph_; }
+  /// The node visited: one of the graph before the traversal, or one that an earlier pass inserted.
+  [[nodiscard]] constexpr auto id() const -> NodeId { return id_; }
+  /// The node visited, and its operator. Valid until the next insertion.
+  [[nodiscard]] constexpr auto node() const -> const Node& { return graph_->node(id_); }
+  [[nodiscard]] constexpr auto op() const -> const Operator& { return graph_->op(id_); }
+
+  /// The editor of the traversal. Ids of nodes stay what they are until all nodes have been visited. O(operators) at
+  /// the first call of a traversal.
+  [[nodiscard]] constexpr auto editor() -> Editor& {
+    if (!editor_) {
+      editor_.emplace(*graph_);
+      editor_->set_author(author_);
+    }
+    return *editor_;
+  }
+  /// Has the pass visit every node from here on, whatever it wants: for one that has done something which later nodes are
+  /// to know of.
+  constexpr void want_every_node() { wants_every_node_ = true; }
+  /// What stands for `id` from here on: `id` itself, unless this pass replaced it. O(length of the chain).
+  [[nodiscard]] constexpr auto replacement(NodeId id) -> NodeId {
+    take_replacements();
+    return replaced_[author_][id];
+  }
+
+ private:
+  template <class... P>
+  friend class detail::SweepRunner;
+  constexpr Sweep(Graph& graph, Replacements* replaced) : graph_(&graph), replaced_(replaced) {}
+  constexpr void take_replacements() {
+    if (editor_) editor_->take_replacements(replaced_[author_]);
+  }
+
+  Graph* graph_;
+  NodeId id_;
+  std::uint16_t author_ = 0;       ///< the pass at work
+  Replacements* replaced_;         ///< what each pass replaced
+  bool wants_every_node_ = false;  ///< whether it has just said so
+  std::optional<Editor> editor_;
+};
+
+namespace detail {
+
+/// The facts whose artifacts `P` may fill in: what it establishes, and what a wrapper of it does not promise.
+template <class P>
+using filled_in_by = establishes_of<typename ProtocolOf<P>::type>;
+
+template <class P>
+using sweep_state = decltype(std::declval<const P&>().begin(std::declval<Graph&>(), std::declval<artifacts_for<P>&>(),
+                                                            std::declval<Context&>()));
+
+}  // namespace detail
+
+/// A pass that visits nodes in program order and finishes at the output; see above for its laws.
+template <class P>
+concept ForwardPass =
+    detail::NamedByConstant<P> && requires { typename detail::sweep_state<P>; } &&
+    requires(const P& pass, detail::sweep_state<P>& state, Sweep& sweep, Graph& graph, Context& context,
+             const Operator& op) {
+      { P::wants(op) } -> std::same_as<bool>;
+      { pass.visit(state, sweep) } -> std::same_as<Status>;
+      { pass.finish(state, graph, context) } -> std::same_as<Status>;
+    };
+
+namespace detail {
+
+inline constexpr std::size_t no_pass = static_cast<std::size_t>(-1);
+
+/// How a traversal went: the first failing pass in pipeline order, as it would be if each had run by itself.
+struct SweepOutcome {
+  std::size_t failed = no_pass;
+  Diagnostics errors;
+  std::optional<Renumbering> moved;  ///< where nodes went, if the graph was edited
+};
+
+/// A set of the passes of one traversal, by their bits.
+using PassSet = std::uint64_t;
+inline constexpr std::size_t max_passes_in_sweep = 64;
+
+/// Which passes want which nodes: `wants` of all passes, asked once for each operator.
+template <class... P>
+class WantTable {
+ public:
+  constexpr explicit WantTable(const Graph& graph) {
+    for (std::size_t kind = 0; kind < by_kind_.size(); ++kind) {
+      Operator none;
+      none.kind = static_cast<NodeKind>(kind);
+      none.takes_device = none.kind != NodeKind::placeholder && none.kind != NodeKind::get_attr &&
+                          none.kind != NodeKind::output;
+      by_kind_[kind] = set_of(none);
+    }
+    by_operator_.reserve(static_cast<std::uint32_t>(graph.operators().size()));
+    by_operator_.push_back(static_cast<PassSet>(-1));  // "no operator": `by_kind_` says more
+    grow(graph);
+  }
+  /// Takes in the operators that edits have added.
+  constexpr void grow(const Graph& graph) {
+    while (by_operator_.size() < graph.operators().size())
+      by_operator_.push_back(set_of(graph.operators()[by_operator_.size()]));
+  }
+  /// Pass `bit` wants every node.
+  constexpr void add_every_node(PassSet bit) { every_ |= bit; }
+  /// The first of `nodes` from `begin` on that one of `passes` may want: a call that one wants, or a node that calls
+  /// nothing. As many as there are if there is none.
+  [[nodiscard]] constexpr auto find(Span<const Node> nodes, std::uint32_t begin, PassSet passes) const -> std::uint32_t {
+    if ((every_ & passes) != 0) return begin;
+    const PassSet* const by_operator = by_operator_.data();
+    const Node* const end = nodes.end();
+    const Node* node = nodes.data() + begin;
+    while (node != end && (by_operator[node->op.index] & passes) == 0) ++node;
+    return static_cast<std::uint32_t>(node - nodes.data());
+  }
+  [[nodiscard]] constexpr auto operator[](const Node& node) const -> PassSet {
+    return every_ |
+           (node.op == OpId{} ? by_kind_[static_cast<std::size_t>(node.kind)] : by_operator_[node.op.index]);
+  }
+
+ private:
+  [[nodiscard]] static constexpr auto set_of(const Operator& op) -> PassSet {
+    PassSet set = 0;
+    PassSet bit = 1;
+    ((set |= P::wants(op) ? bit : 0, bit <<= 1U), ...);
+    return set;
+  }
+
+  Pool<PassSet> by_operator_;         ///< of calls
+  std::array<PassSet, 6> by_kind_{};  ///< of nodes without an operator
+  PassSet every_ = 0;                 ///< who wants all of them
+};
+
+template <std::size_t I, class State>
+struct SweepState {
+  State value;
+};
+template <class Indices, class... P>
+struct SweepStates;
+template <std::size_t... I, class... P>
+struct SweepStates<std::index_sequence<I...>, P...> : SweepState<I, sweep_state<P>>... {};
+
+/// Runs forward passes in one traversal, so that graph, artifacts, warnings and errors are what they would be if each pass
+/// had run by itself.
+///
+/// How: at each node of the graph as it was, passes take turns in pipeline order. A turn visits the nodes that earlier
+/// passes inserted at this place, then the node itself, and then carries out the pass's replacements in what later
+/// passes will see there. A pass that fails is left out from then on, and those behind it; those before it go on.
+template <class... P>
+class SweepRunner {
+  static constexpr std::size_t count = sizeof...(P);
+  static_assert(count <= max_passes_in_sweep);
+  using Indices = std::index_sequence_for<P...>;
+
+ public:
+  /// `contexts` has a context for each pass.
+  [[nodiscard]] static constexpr auto run(Graph& graph, std::array<Context, count>& contexts, artifacts_for<P>... artifacts,
+                                          const P&... passes) -> SweepOutcome {
+    return SweepRunner(graph).sweep(Indices(), contexts, artifacts..., passes...);
+  }
+
+ private:
+  constexpr explicit SweepRunner(Graph& graph) : sweep_(graph, replaced_.data()), wants_(graph) {}
+
+  template <std::size_t... I>
+  constexpr auto sweep(std::index_sequence<I...>, std::array<Context, count>& contexts, artifacts_for<P>&... artifacts,
+                       const P&... passes) -> SweepOutcome {
+    Graph& graph = *sweep_.graph_;
+    SweepStates<Indices, P...> states{{passes.begin(graph, artifacts, contexts[I])}...};
+    const std::uint32_t old_count = graph.node_count();
+    for (std::uint32_t i = 0; i < old_count; ++i) {
+      if (!has_replaced_) i = wants_.find(graph.nodes().first(old_count), i, running_);
+      if (i == old_count) break;
+      wanted_ = wants_[graph.node(NodeId{i})] & running_;
+      if (wanted_ == 0 && !uses_replaced(NodeId{i})) continue;
+      place_ = NodeId{i};
+      here_.clear();
+      has_changed_ = false;
+      (turn<I>(passes, static_cast<SweepState<I, sweep_state<P>>&>(states).value), ...);
+      if (running_ == 0) break;
+    }
+    if (sweep_.editor_ && running_ != 0) outcome_.moved = sweep_.editor_->commit();
+    (finish<I>(passes, static_cast<SweepState<I, sweep_state<P>>&>(states).value, contexts[I]), ...);
+    return std::move(outcome_);
+  }
+
+  template <std::size_t I>
+  static constexpr PassSet bit = PassSet{1} << I;
+
+  template <std::size_t I, class Pass, class State>
+  constexpr void turn(const Pass& pass, State& state) {
+    if ((wanted_ & bit<I>) == 0 && (replaced_[I].empty() || (running_ & bit<I>) == 0)) return;
+    if (here_.empty()) {
+      take<I>(pass, state, place_, wanted_, here_);
+    } else {
+      behind_.clear();
+      for (std::uint32_t k = 0; k < here_.size(); ++k) {
+        const NodeId id = here_[k];
+        if (!take<I>(pass, state, id, wants_[sweep_.graph_->node(id)], behind_)) return;
+        if (behind_.empty() || behind_.back() != id) behind_.push_back(id);
+      }
+      std::swap(here_, behind_);
+    }
+    if constexpr (I + 1 < count)
+      if (has_changed_) look_again();
+  }
+  /// Who, of the passes that follow, wants the nodes that are here now, and call what they call now.
+  constexpr void look_again() {
+    has_changed_ = false;
+    wanted_ = here_.empty() ? wants_[sweep_.graph_->node(place_)] : 0;
+    for (const NodeId id : here_) wanted_ |= wants_[sweep_.graph_->node(id)];
+    wanted_ &= running_;
+  }
+  /// Pass `I` at one node, which the passes in `wanted` want. Appends to `behind` what it inserted, and then the node, if
+  /// it inserted anything. False if it failed.
+  template <std::size_t I, class Pass, class State>
+  constexpr auto take(const Pass& pass, State& state, NodeId id, PassSet wanted, Pool<NodeId>& behind) -> bool {
+    Graph& graph = *sweep_.graph_;
+    if (sweep_.editor_) {
+      if (sweep_.editor_->is_erased(id)) return true;
+      sweep_.editor_->set_author(I);
+    }
+    if ((wanted & bit<I>) != 0) {
+      const std::uint32_t before = graph.node_count();
+      const OpId op = graph.node(id).op;
+      sweep_.id_ = id;
+      sweep_.author_ = I;
+      Status status = pass.visit(state, sweep_);
+      if (!status) {
+        fail(I, std::move(status.error()));
+        return false;
+      }
+      const bool has_edited = graph.node_count() != before || (sweep_.editor_ && sweep_.editor_->has_replacements());
+      if (has_edited || sweep_.wants_every_node_ || graph.node(id).op != op) {
+        take_note<I>();
+        take_insertions(id, before, behind);
+      }
+    }
+    if (!replaced_[I].empty()) replace_operands(graph.mutable_arguments(id), replaced_[I]);
+    return true;
+  }
+  /// Appends to `behind` what was inserted before node `id` since there were `before` nodes, and then the node.
+  constexpr void take_insertions(NodeId id, std::uint32_t before, Pool<NodeId>& behind) {
+    const std::uint32_t after = sweep_.graph_->node_count();
+    for (std::uint32_t n = before; n < after; ++n) behind.push_back(NodeId{n});
+    if (after != before) behind.push_back(id);
+  }
+  /// Of what pass `I` has done at a node.
+  template <std::size_t I>
+  constexpr void take_note() {
+    if (sweep_.wants_every_node_) wants_.add_every_node(bit<I>);
+    sweep_.wants_every_node_ = false;
+    // The node may call another operator now, and one that is new to the graph.
+    wants_.grow(*sweep_.graph_);
+    has_changed_ = true;
+    if (!sweep_.editor_) return;
+    sweep_.take_replacements();
+    has_replaced_ = has_replaced_ || !replaced_[I].empty();
+  }
+  template <std::size_t I, class Pass, class State>
+  constexpr void finish(const Pass& pass, State& state, Context& context) {
+    if ((running_ & bit<I>) == 0) return;
+    Status status = pass.finish(state, *sweep_.graph_, context);
+    if (!status) fail(I, std::move(status.error()));
+  }
+  constexpr void fail(std::size_t pass, Diagnostics errors) {
+    running_ &= (PassSet{1} << pass) - 1;
+    wanted_ &= running_;
+    outcome_.failed = pass;
+    outcome_.errors = std::move(errors);
+  }
+
+  [[nodiscard]] constexpr auto uses_replaced(NodeId id) -> bool {
+    for (Replacements& replaced : replaced_) {
+      if (replaced.empty()) continue;
+      bool found = false;
+      sweep_.graph_->for_each_operand(id, [&](NodeId used) { found = found || replaced[used] != used; });
+      if (found) return true;
+    }
+    return false;
+  }
+  constexpr void replace_operands(Span<Argument> arguments, Replacements& replaced) {
+    for (Argument& a : arguments) {
+      if (a.is_node()) {
+        a = Argument(replaced[a.node()]).with_keyword(a.keyword());
+      } else if (a.is_group()) {
+        replace_operands(sweep_.graph_->mutable_children(a), replaced);
+      }
+    }
+  }
+
+  std::array<Replacements, count> replaced_;  ///< by pass: it does not see its own before the next traversal
+  bool has_replaced_ = false;                 ///< any of them
+  Sweep sweep_;
+  WantTable<P...> wants_;
+  NodeId place_;         ///< the node of the graph as it was
+  Pool<NodeId> here_;    ///< the nodes at this place, as the pass whose turn it is sees them; empty: that one alone
+  Pool<NodeId> behind_;  ///< as the next one will
+  PassSet wanted_ = 0;           ///< who wants one of them
+  bool has_changed_ = false;     ///< whether they have, since that was found out
+  PassSet running_ = static_cast<PassSet>(-1);  ///< who has not failed, and stands before all who have
+  SweepOutcome outcome_;
+};
+
+}  // namespace detail
 
 }  // namespace fxpass
 
@@ -7671,17 +8746,20 @@ namespace fxpass {
 /// A literal as a template argument: `named<"again">(pass)`.
 template <std::size_t N>
 struct TextConstant {
-  char chars[N]{};
+  char chars[N]{};  ///< public, as template arguments demand; ends with a null
 
+  /// From a literal, in a template argument.
   consteval TextConstant(const char (&text)[N]) {  // NOLINT(google-explicit-constructor): written as a literal
     for (std::size_t i = 0; i < N; ++i) chars[i] = text[i];
   }
+  /// The text without the null.
   [[nodiscard]] constexpr auto view() const -> std::string_view { return {chars, N - 1}; }
 };
 
 }  // namespace fxpass
 
 // ---- fxpass/pass/pass.hpp
+// First, so that errors are told with few lines of "included from".
 
 /// @file
 /// What a pass is: a plain struct with a name, a contract (contract.hpp) and a way to run.
@@ -7691,18 +8769,53 @@ struct TextConstant {
 ///       constexpr auto run(Graph graph, Context& context) const -> Expected<Graph>;
 ///     };
 ///
-/// Instead of that `run`, one that edits in place, `run(Graph&, Context&) const -> Status`; one that reads or makes
-/// artifacts, `run(Graph&, Artifacts<MyPass>&, Context&) const -> Status`; or the members of a forward pass
-/// (forward.hpp), which the pipeline runs in one traversal together with its neighbours.
+/// Instead of that `run`, one that edits in place, `run(Graph&, Context&) const -> Status`; one that reads or
+/// makes artifacts, `run(Graph&, Artifacts<MyPass>&, Context&) const -> Status`; or the members of a forward
+/// pass (forward.hpp), which the pipeline runs in one traversal together with its neighbours. With
+/// `const Graph&` in place of `Graph&` a pass only looks: it counts, warns, refuses, fills in artifacts, and
+/// keeps every fact by its very type.
 
 namespace fxpass {
 
 namespace detail {
 
+/// Finds the member of `P` that would be taken for nothing, but looks as if a word of the contract were
+/// meant.
 template <class P>
-concept Named = requires {
-  { P::name } -> std::convertible_to<std::string_view>;
-};
+[[nodiscard]] consteval auto judge_spelling() {
+  using namespace verdict;
+  if constexpr (requires { typename P::need; })
+    return not_a_pass<P, has_member_need_where_needs_is_meant>();
+  else if constexpr (requires { typename P::require; })
+    return not_a_pass<P, has_member_require_where_needs_is_meant>();
+  else if constexpr (requires { typename P::requires_; })
+    return not_a_pass<P, has_member_requires_where_needs_is_meant>();
+  else if constexpr (requires { typename P::forbid; })
+    return not_a_pass<P, has_member_forbid_where_forbids_is_meant>();
+  else if constexpr (requires { typename P::establish; })
+    return not_a_pass<P, has_member_establish_where_establishes_is_meant>();
+  else if constexpr (requires { typename P::provides; })
+    return not_a_pass<P, has_member_provides_where_establishes_is_meant>();
+  else if constexpr (requires { typename P::keep; })
+    return not_a_pass<P, has_member_keep_where_keeps_is_meant>();
+  else if constexpr (requires { typename P::preserves; })
+    return not_a_pass<P, has_member_preserves_where_keeps_is_meant>();
+  else if constexpr (requires { P::needs; })
+    return not_a_pass<P, needs_must_be_a_type>();
+  else if constexpr (requires { P::forbids; })
+    return not_a_pass<P, forbids_must_be_a_type>();
+  else if constexpr (requires { P::establishes; })
+    return not_a_pass<P, establishes_must_be_a_type>();
+  else if constexpr (requires { P::keeps; })
+    return not_a_pass<P, keeps_must_be_a_type>();
+  else
+    return in_order();
+}
+template <class P>
+inline constexpr bool is_well_spelt = decltype(judge_spelling<P>())::ok;
+
+template <class P>
+concept Copyable = requires(const P& pass) { P(pass); };
 template <class P>
 concept RebuildingPass = requires(const P& pass, Context& context) {
   { pass.run(std::declval<Graph>(), context) } -> std::same_as<Expected<Graph>>;
@@ -7718,28 +8831,145 @@ concept ArtifactPass = requires(const P& pass, Graph& graph, artifacts_for<P>& a
 
 }  // namespace detail
 
-/// A pass, in any of the four forms.
+/// A pass, in any of these forms.
 ///
-/// Laws: of a graph of which `needs` are true and `forbids` are not, it makes one of which `establishes` are true, and
-/// those it `keeps` if they were; or it fails with a diagnostic. The same graph and options give the same result.
+/// Laws: of a graph of which `needs` are true and `forbids` are not, it makes one of which `establishes` are
+/// true, and those it `keeps` if they were; or it fails with a diagnostic. The same graph and options give
+/// the same result.
 template <class P>
-concept FXPass = detail::Named<P> && detail::HasContract<P> && std::copy_constructible<P> &&
-                 (detail::RebuildingPass<P> || detail::EditingPass<P> || detail::ArtifactPass<P> || ForwardPass<P>);
+concept FXPass =
+    detail::NamedByConstant<P> && detail::is_well_spelt<P> && detail::HasContract<P> && detail::Copyable<P> &&
+    (detail::RebuildingPass<P> || detail::EditingPass<P> || detail::ArtifactPass<P> || ForwardPass<P>);
 
 /// Pass `P` under another name.
 template <TextConstant Name, class P>
 struct NamedPass : P {
   static constexpr std::string_view name = Name.view();
-  using named_pass = P;
+  /// The pass itself.
+  using wrapped_pass = P;
 };
 
-/// `pass` under another name, so that it can be in a pipeline twice: `named<"device_again">(DeviceRewriterPass())`.
-template <TextConstant Name, FXPass P>
-[[nodiscard]] constexpr auto named(P pass) -> NamedPass<Name, P> {
-  return {std::move(pass)};
+namespace detail {
+
+/// A pass that is asked at run time whether it does anything (optional_pass.hpp).
+template <class P>
+concept SwitchedPass = requires(const P& pass) {
+  typename P::wrapped_pass;
+  { pass.is_on() } -> std::same_as<bool>;
+};
+template <class P>
+[[nodiscard]] constexpr auto is_skipped([[maybe_unused]] const P& pass) -> bool {
+  if constexpr (SwitchedPass<P>) {
+    return !pass.is_on();
+  } else {
+    return false;
+  }
 }
 
-namespace detail {
+[[nodiscard]] constexpr auto take_graph(Expected<Graph> made, Graph& graph) -> Status {
+  if (!made) return std::move(made.error());
+  graph = *std::move(made);
+  return {};
+}
+/// Runs a pass on `graph`, in whichever form without artifacts it is. If it fails, nothing is said of the
+/// graph.
+template <class P>
+[[nodiscard]] constexpr auto run_on_graph(const P& pass, Graph& graph, Context& context) -> Status {
+  if constexpr (LooksAtGraph<P>) {
+    return pass.run(std::as_const(graph), context);
+  } else if constexpr (EditingPass<P>) {
+    return pass.run(graph, context);
+  } else {
+    // NOLINTNEXTLINE(bugprone-use-after-move): the graph gets a new value
+    return take_graph(pass.run(std::move(graph), context), graph);
+  }
+}
+
+/// Stands for the artifacts of any pass, to find out whether `run` or `begin` asks for those of another one.
+struct AnyArtifacts {
+  template <class P>
+  operator Artifacts<P>&() const;  // NOLINT(google-explicit-constructor): it is to be taken for one
+};
+
+// `Self` is `P` or `const P`.
+template <class P, class Self>
+concept RunTakesItsArguments =
+    requires(Self& pass, Context& context) { pass.run(std::declval<Graph>(), context); } ||
+    requires(Self& pass, Graph& graph, Context& context) { pass.run(graph, context); } ||
+    requires(Self& pass, Graph& graph, artifacts_for<P>& artifacts, Context& context) {
+      pass.run(graph, artifacts, context);
+    };
+template <class P>
+concept RunTakesOtherArtifacts =
+    requires(P& pass, Graph& graph, Context& context) { pass.run(graph, AnyArtifacts(), context); };
+template <class P, class Self>
+concept BeginTakesItsArguments = requires(Self& pass, Graph& graph, artifacts_for<P>& artifacts,
+                                          Context& context) { pass.begin(graph, artifacts, context); };
+
+/// Why `P`, whose name and contract are right, cannot be run.
+template <class P>
+[[nodiscard]] consteval auto judge_run() {
+  using namespace verdict;
+  if constexpr (RunTakesItsArguments<P, const P>)
+    return not_a_pass<P, run_must_return_an_expected_graph_or_a_status>();
+  else if constexpr (RunTakesItsArguments<P, P>)
+    return not_a_pass<P, run_must_be_const>();
+  else if constexpr (RunTakesOtherArtifacts<P>)
+    return not_a_pass<P, run_must_take_the_artifacts_of_its_own_pass>();
+  else if constexpr (requires { &P::run; })
+    return not_a_pass<P, run_must_take_a_graph_and_a_context>();
+  else if constexpr (requires { &P::operator(); })
+    return not_a_pass<P, has_operator_call_where_run_is_meant>();
+  else if constexpr (requires { &P::apply; })
+    return not_a_pass<P, has_member_apply_where_run_is_meant>();
+  else if constexpr (requires { &P::call; })
+    return not_a_pass<P, has_member_call_where_run_is_meant>();
+  else if constexpr (requires { &P::visit; })
+    return not_a_pass<P, has_visit_but_no_begin>();
+  else
+    return not_a_pass<P, has_no_run_nor_begin, run_must_take_a_graph_and_a_context>();
+}
+/// Why `P`, which has `begin`, is no forward pass.
+template <class P>
+[[nodiscard]] consteval auto judge_sweep() {
+  using namespace verdict;
+  if constexpr (!BeginTakesItsArguments<P, const P>) {
+    if constexpr (BeginTakesItsArguments<P, P>)
+      return not_a_pass<P, begin_must_be_const>();
+    else
+      return not_a_pass<P, begin_must_take_a_graph_and_its_own_artifacts_and_a_context>();
+  } else if constexpr (std::is_void_v<sweep_state<P>>) {
+    return not_a_pass<P, begin_must_return_a_state>();
+  } else if constexpr (!requires { &P::wants; }) {
+    return not_a_pass<P, has_begin_but_no_wants, wants_must_take_an_operator_and_return_bool>();
+  } else if constexpr (std::is_member_function_pointer_v<decltype(&P::wants)>) {
+    return not_a_pass<P, wants_must_be_static>();
+  } else if constexpr (!requires(const Operator& op) {
+                         { P::wants(op) } -> std::same_as<bool>;
+                       }) {
+    return not_a_pass<P, wants_must_take_an_operator_and_return_bool>();
+  } else if constexpr (!requires { &P::visit; }) {
+    return not_a_pass<P, has_begin_but_no_visit, visit_must_take_the_state_and_a_sweep_and_return_a_status>();
+  } else if constexpr (!requires(const P& pass, sweep_state<P>& state, Sweep& sweep) {
+                         { pass.visit(state, sweep) } -> std::same_as<Status>;
+                       }) {
+    return not_a_pass<P, visit_must_take_the_state_and_a_sweep_and_return_a_status>();
+  } else if constexpr (!requires { &P::finish; }) {
+    return not_a_pass<P, has_begin_but_no_finish,
+                      finish_must_take_the_state_a_graph_and_a_context_and_return_a_status>();
+  } else {
+    return not_a_pass<P, finish_must_take_the_state_a_graph_and_a_context_and_return_a_status>();
+  }
+}
+
+/// The verdict on a list of a contract in which something is no fact; `Where` is the word for the list.
+template <class P, template <class> class Where, class List>
+struct BadList;
+template <class P, template <class> class Where, template <class...> class List, class... F>
+struct BadList<P, Where, List<F...>> {
+  using Bad = at<first_false({Fact<F>...}), types<F...>>;
+  using type = verdict::not_a_pass<P, Where<Bad>, fault_of<Bad>>;
+};
 
 /// Why `P` is no pass.
 template <class P>
@@ -7749,45 +8979,53 @@ template <class P>
     return in_order();
   } else if constexpr (std::same_as<P, Rejected>) {
     return told_before();
-  } else if constexpr (!Named<P>) {
-    return not_a_pass<P, has_no_static_name>();
-  } else if constexpr (!lists_facts<needs_of<P>>) {
+  } else if constexpr (!requires { take_text(P::name); }) {
+    return not_a_pass<P, has_no_static_name, to_mend<write_static_constexpr_string_view_name>>();
+  } else if constexpr (!NamedStatically<P>) {
+    return not_a_pass<P, name_must_be_static>();
+  } else if constexpr (!NamedByConstant<P>) {
+    return not_a_pass<P, name_must_be_a_constant>();
+  } else if constexpr (!is_well_spelt<P>) {
+    return judge_spelling<P>();
+  } else if constexpr (std::same_as<needs_of<P>, malformed>) {
     return not_a_pass<P, needs_must_be_a_list_of_facts>();
-  } else if constexpr (!lists_facts<forbids_of<P>>) {
+  } else if constexpr (!lists_facts<needs_of<P>>) {
+    return typename BadList<P, needs_what_is_no_fact, needs_of<P>>::type();
+  } else if constexpr (std::same_as<forbids_of<P>, malformed>) {
     return not_a_pass<P, forbids_must_be_a_list_of_facts>();
-  } else if constexpr (!lists_facts<establishes_of<P>>) {
+  } else if constexpr (!lists_facts<forbids_of<P>>) {
+    return typename BadList<P, forbids_what_is_no_fact, forbids_of<P>>::type();
+  } else if constexpr (std::same_as<establishes_of<P>, malformed>) {
     return not_a_pass<P, establishes_must_be_a_list_of_facts>();
-  } else if constexpr (!lists_facts<typename KeepsOf<P>::type>) {
+  } else if constexpr (!lists_facts<establishes_of<P>>) {
+    return typename BadList<P, establishes_what_is_no_fact, establishes_of<P>>::type();
+  } else if constexpr (std::same_as<typename KeepsOf<P>::type, malformed>) {
     return not_a_pass<P, keeps_must_be_everything_or_nothing_or_everything_but_or_a_list_of_facts>();
-  } else if constexpr (!std::copy_constructible<P>) {
+  } else if constexpr (!lists_facts<typename KeepsOf<P>::type>) {
+    return typename BadList<P, keeps_what_is_no_fact, typename KeepsOf<P>::type>::type();
+  } else if constexpr (!Copyable<P>) {
     return not_a_pass<P, must_be_copyable>();
-  } else if constexpr (requires(const P& pass, Context& context) { pass.run(std::declval<Graph>(), context); } ||
-                       requires(const P& pass, Graph& graph, Context& context) { pass.run(graph, context); } ||
-                       requires(const P& pass, Graph& graph, artifacts_for<P>& artifacts, Context& context) {
-                         pass.run(graph, artifacts, context);
-                       }) {
-    return not_a_pass<P, run_must_return_an_expected_graph_or_a_status>();
-  } else if constexpr (requires(P& pass, Context& context) { pass.run(std::declval<Graph>(), context); } ||
-                       requires(P& pass, Graph& graph, Context& context) { pass.run(graph, context); } ||
-                       requires(P& pass, Graph& graph, artifacts_for<P>& artifacts, Context& context) {
-                         pass.run(graph, artifacts, context);
-                       }) {
-    return not_a_pass<P, run_must_be_const>();
-  } else if constexpr (!requires { typename sweep_state<P>; }) {
-    return not_a_pass<P, has_no_run_for_a_graph_and_a_context_nor_begin>();
-  } else if constexpr (!requires(const Node& node, const Operator& op) {
-                         { P::wants(node, op) } -> std::same_as<bool>;
-                       }) {
-    return not_a_pass<P, wants_must_take_a_node_and_an_operator_and_return_bool>();
-  } else if constexpr (!requires(const P& pass, sweep_state<P>& state, Sweep& sweep) {
-                         { pass.visit(state, sweep) } -> std::same_as<Status>;
-                       }) {
-    return not_a_pass<P, visit_must_take_the_state_and_a_sweep_and_return_a_status>();
+  } else if constexpr (requires { &P::begin; } || BeginTakesItsArguments<P, const P>) {
+    return judge_sweep<P>();
   } else {
-    return not_a_pass<P, finish_must_take_the_state_a_graph_and_a_context_and_return_a_status>();
+    return judge_run<P>();
   }
 }
+
 }  // namespace detail
+
+/// `pass` under another name, so that it can be in a pipeline twice:
+/// `named<"device_again">(DeviceRewriterPass())`.
+template <TextConstant Name, class P>
+[[nodiscard]] constexpr auto named(P pass) {
+  using Verdict = decltype(detail::judge_pass<P>());
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
+  if constexpr (Verdict::ok) {
+    return NamedPass<Name, P>{std::move(pass)};
+  } else {
+    return Rejected();
+  }
+}
 
 }  // namespace fxpass
 
@@ -7821,7 +9059,7 @@ struct FactState {
 class FactWalk {
  public:
   /// All facts that the walk can meet are mentioned in `contracts` or `initial`. O(passes x facts).
-  constexpr FactWalk(std::span<const Contract* const> contracts, std::span<const FactInfo> initial)
+  constexpr FactWalk(Span<const Contract* const> contracts, Span<const FactInfo> initial)
       : contracts_(contracts) {
     for (const FactInfo& fact : initial) hold(fact, the_module);
     for (const Contract* c : contracts) {
@@ -7856,7 +9094,7 @@ class FactWalk {
     for (const FactInfo& fact : contract.establishes) hold(fact, i);
   }
 
-  [[nodiscard]] constexpr auto states() const -> std::span<const FactState> { return states_.view(); }
+  [[nodiscard]] constexpr auto states() const -> Span<const FactState> { return states_.view(); }
   /// The first pass behind `i` that establishes `fact`, or `the_module` if none does.
   [[nodiscard]] constexpr auto established_behind(std::size_t i, const FactInfo& fact) const -> std::size_t {
     for (std::size_t later = i + 1; later < contracts_.size(); ++later)
@@ -7864,19 +9102,34 @@ class FactWalk {
     return the_module;
   }
 
+  /// The last pass before `i` that establishes `fact` if it is switched on, or `the_module` if none does.
+  [[nodiscard]] constexpr auto established_when_on_before(std::size_t i, const FactInfo& fact) const -> std::size_t {
+    while (i-- > 0)
+      if (Contract::lists(contracts_[i]->establishes_when_on, fact)) return i;
+    return the_module;
+  }
+
  private:
-  std::span<const Contract* const> contracts_;
+  Span<const Contract* const> contracts_;
   Pool<FactState> states_;
 };
 
 enum class Fault : std::uint8_t {
   none,
   established_later,    ///< a need is met by a later pass
-  lost,                 ///< a need was met, or might have been, until a pass lost it
+  only_when_on,         ///< a need is met by an earlier pass that may be switched off
+  lost,                 ///< a need was met until a pass lost it
+  would_be_lost,        ///< no pass meets a need, and a pass would lose what the module brings
   missing,              ///< a need is met neither by a pass nor by the module
   established_before,   ///< a forbidden fact is true because of an earlier pass
   true_of_module,       ///< a forbidden fact is true of the module
   same_name,
+};
+/// What would put a wrong order right.
+enum class Mend : std::uint8_t {
+  move_pass,     ///< to the other side of the culprit
+  move_culprit,  ///< to the other side of the pass
+  none,          ///< neither
 };
 /// What is wrong first.
 struct Finding {
@@ -7884,19 +9137,33 @@ struct Finding {
   std::size_t pass = 0;     ///< whose contract is broken
   std::size_t fact = 0;     ///< which of its needs, or of what it forbids
   std::size_t culprit = 0;  ///< the other pass
+  Mend mend = Mend::none;   ///< of a wrong order
 };
 
 /// The module a pipeline meets: none yet, or one with known facts.
 struct Meeting {
   bool has_module = false;
-  std::span<const FactInfo> facts;
+  Span<const FactInfo> facts;
 };
 
-/// O(passes^2 + passes x facts).
-[[nodiscard]] constexpr auto find_fault(std::span<const Contract* const> contracts, Meeting meeting) -> Finding {
-  for (std::size_t i = 0; i < contracts.size(); ++i)
-    for (std::size_t k = 0; k < i; ++k)
-      if (contracts[k]->name == contracts[i]->name) return {Fault::same_name, i, 0, k};
+/// The first pass that has the name of an earlier one. Expected O(passes): to compare each name with each would be most
+/// of the steps that judging an order takes.
+[[nodiscard]] constexpr auto find_namesake(Span<const Contract* const> contracts) -> Finding {
+  IdTable names;
+  for (std::uint32_t i = 0; i < contracts.size(); ++i) {
+    const std::string_view name = contracts[i]->name;
+    const std::uint64_t hashed = hash(name);
+    const std::uint32_t k = names.find(hashed, [&](std::uint32_t id) { return contracts[id]->name == name; });
+    if (k != IdTable::absent) return {Fault::same_name, i, 0, k};
+    names.insert(hashed, i);
+  }
+  return {};
+}
+
+/// O(passes x facts).
+[[nodiscard]] constexpr auto find_fault(Span<const Contract* const> contracts, Meeting meeting)
+    -> Finding {
+  if (const Finding namesake = find_namesake(contracts); namesake.fault != Fault::none) return namesake;
   FactWalk walk(contracts, meeting.facts);
   for (std::size_t i = 0; i < contracts.size(); ++i) {
     const Contract& contract = *contracts[i];
@@ -7906,8 +9173,10 @@ struct Meeting {
       if (state.is == FactState::Is::holds) continue;
       const std::size_t later = walk.established_behind(i, fact);
       if (later != the_module && !state.ever_held) return {Fault::established_later, i, n, later};
-      if (state.is == FactState::Is::lost && (state.ever_held || !meeting.has_module))
-        return {Fault::lost, i, n, state.by};
+      if (state.is == FactState::Is::lost && state.ever_held) return {Fault::lost, i, n, state.by};
+      if (state.is == FactState::Is::lost && !meeting.has_module) return {Fault::would_be_lost, i, n, state.by};
+      if (const std::size_t optional = walk.established_when_on_before(i, fact); optional != the_module)
+        return {Fault::only_when_on, i, n, optional};
       if (meeting.has_module) return {Fault::missing, i, n, the_module};
       walk.hold(fact, the_module);
     }
@@ -7922,9 +9191,62 @@ struct Meeting {
   return {};
 }
 
+/// Whether it mends what was found if pass `from` goes to the place of pass `to`: the two are right then, and
+/// the passes that were right stay so. Those behind the pass that was found to be wrong have not been looked
+/// at, and may be wrong.
+[[nodiscard]] constexpr auto is_mended_by_move(Span<const Contract* const> contracts, Meeting meeting,
+                                               const Finding& found, std::size_t from, std::size_t to) -> bool {
+  // Passes by their places, since g++ 12 under -fsanitize=undefined compares no pointers in constants.
+  Pool<std::size_t> order;
+  for (std::size_t i = 0; i < contracts.size(); ++i)
+    if (i != from) order.push_back(i);
+  Pool<const Contract*> moved;
+  for (std::size_t place = 0, rest = 0; place < contracts.size(); ++place)
+    moved.push_back(contracts[place == to ? from : order.view()[rest++]]);
+  const Finding left = find_fault(moved.view(), meeting);
+  if (left.fault == Fault::none) return true;
+  if (left.pass == to) return false;
+  const std::size_t wrong = order.view()[left.pass < to ? left.pass : left.pass - 1];
+  return wrong > found.pass && wrong != found.culprit;
+}
+/// What is wrong first, and which move mends it: a mend that leads to another error is none.
+[[nodiscard]] constexpr auto find_fault_and_mend(Span<const Contract* const> contracts, Meeting meeting) -> Finding {
+  Finding found = find_fault(contracts, meeting);
+  if (found.fault != Fault::established_later && found.fault != Fault::lost &&
+      found.fault != Fault::established_before)
+    return found;
+  const bool pass_can_move = is_mended_by_move(contracts, meeting, found, found.pass, found.culprit);
+  const bool culprit_can_move = is_mended_by_move(contracts, meeting, found, found.culprit, found.pass);
+  // The nearer move first: to bring what is needed, or to go before it is lost.
+  const bool culprit_first = found.fault == Fault::established_later;
+  if (culprit_can_move && (culprit_first || !pass_can_move))
+    found.mend = Mend::move_culprit;
+  else if (pass_can_move)
+    found.mend = Mend::move_pass;
+  return found;
+}
+
 /// The contracts of a list of passes.
 template <class... P>
 inline constexpr std::array<const Contract*, sizeof...(P)> contracts_of{&contract_of<P>...};
+
+/// The mend of a wrong order. The pass has to run before the culprit if it is early, else behind it.
+template <Mend M, bool PassIsEarly, class Pass, class Culprit>
+[[nodiscard]] consteval auto word_mend() {
+  using namespace verdict;
+  if constexpr (M == Mend::none)
+    return std::type_identity<to_mend<leave_out<Pass>>>();
+  else if constexpr (M == Mend::move_pass && PassIsEarly)
+    return std::type_identity<to_mend<move<Pass>, before<Culprit>>>();
+  else if constexpr (M == Mend::move_pass)
+    return std::type_identity<to_mend<move<Pass>, after<Culprit>>>();
+  else if constexpr (PassIsEarly)
+    return std::type_identity<to_mend<move<Culprit>, after<Pass>>>();
+  else
+    return std::type_identity<to_mend<move<Culprit>, before<Pass>>>();
+}
+template <Mend M, bool PassIsEarly, class Pass, class Culprit>
+using mend_of_order = typename decltype(word_mend<M, PassIsEarly, Pass, Culprit>())::type;
 
 /// The sentence for a finding.
 template <Finding F, class... P>
@@ -7944,25 +9266,31 @@ template <Finding F, class... P>
     using Pass = at<F.pass, Passes>;
     using Culprit = at<F.culprit, Passes>;
     return wrong_pass_order<pass<Pass>, forbids<at<F.fact, forbids_of<Pass>>>, was_established_by<Culprit>,
-                            to_mend<move<Pass>, before<Culprit>>>();
+                            mend_of_order<F.mend, true, Pass, Culprit>>();
+  } else if constexpr (F.fault == Fault::missing) {
+    using Pass = at<F.pass, Passes>;
+    using Needed = at<F.fact, needs_of<Pass>>;
+    return missing_fact<pass<Pass>, needs<Needed>, is_not_true_of_the_module, mend_missing_of<Needed, Pass>>();
   } else {
     using Pass = at<F.pass, Passes>;
     using Needed = at<F.fact, needs_of<Pass>>;
-    if constexpr (F.fault == Fault::missing) {
-      return missing_fact<pass<Pass>, needs<Needed>, is_not_true_of_the_module,
-                          typename MendMissing<Needed, Pass>::type>();
-    } else {
-      using Culprit = at<F.culprit, Passes>;
-      if constexpr (F.fault == Fault::established_later)
-        return wrong_pass_order<pass<Pass>, needs<Needed>, is_established_later_by<Culprit>,
-                                to_mend<move<Culprit>, before<Pass>>>();
-      else if constexpr (contract_of<Culprit>.keeping == Keeping::undeclared)
-        return wrong_pass_order<pass<Pass>, needs<Needed>, was_lost_by<Culprit>,
-                                to_mend<declare_keeps<Needed>, in<Culprit>>>();
-      else
-        return wrong_pass_order<pass<Pass>, needs<Needed>, was_lost_by<Culprit>,
-                                to_mend<move<Pass>, before<Culprit>>>();
-    }
+    using Culprit = at<F.culprit, Passes>;
+    using Wrapped = typename ProtocolOf<Culprit>::type;
+    if constexpr (F.fault == Fault::established_later)
+      return wrong_pass_order<pass<Pass>, needs<Needed>, is_established_later_by<Culprit>,
+                              mend_of_order<F.mend, false, Pass, Culprit>>();
+    else if constexpr (F.fault == Fault::only_when_on)
+      return wrong_pass_order<pass<Pass>, needs<Needed>, is_established_only_when_on<Wrapped>,
+                              to_mend<take_out_of_optional_pass<Wrapped>>>();
+    else if constexpr (F.fault == Fault::would_be_lost)
+      return wrong_pass_order<pass<Pass>, needs<Needed>, would_be_lost_by<Culprit>,
+                              mend_missing_of<Needed, Pass>>();
+    else if constexpr (contract_of<Culprit>.keeping == Keeping::undeclared)
+      return wrong_pass_order<pass<Pass>, needs<Needed>, was_lost_by<Culprit>,
+                              to_mend<declare_keeps<Needed>, in<Culprit>>>();
+    else
+      return wrong_pass_order<pass<Pass>, needs<Needed>, was_lost_by<Culprit>,
+                              mend_of_order<F.mend, true, Pass, Culprit>>();
   }
 }
 
@@ -7988,7 +9316,7 @@ template <class... P>
   if constexpr (!Passes::ok) {
     return Passes();
   } else {
-    return word_finding<find_fault(contracts_of<P...>, Meeting()), P...>();
+    return word_finding<find_fault_and_mend(contracts_of<P...>, Meeting()), P...>();
   }
 }
 template <class Facts, class... P>
@@ -7997,7 +9325,7 @@ template <class Facts, class... P>
   if constexpr (!Passes::ok) {
     return Passes();
   } else {
-    return word_finding<find_fault(contracts_of<P...>, Meeting{true, fact_infos<Facts>}), P...>();
+    return word_finding<find_fault_and_mend(contracts_of<P...>, Meeting{true, fact_infos<Facts>}), P...>();
   }
 }
 
@@ -8010,6 +9338,7 @@ struct JointContract {
   template <class... Lists>
   using JoinLists = join<facts, Lists...>;
   using AllListed = JoinLists<listed_of<P>...>;
+  using AllEstablishedWhenOn = join<facts, establishes_when_on_of<P>...>;
 
   /// Needs that the module has to meet: no pass before has said anything of them.
   struct OpenNeeds {
@@ -8078,6 +9407,17 @@ struct JointContract {
   using listed = Chosen<AllListed, Listed>;
   using keeps = std::conditional_t<!all_declare, undeclared,
                                    std::conditional_t<all_but, join<everything_but, listed>, listed>>;
+
+  struct EstablishedWhenOn {
+    static constexpr auto chosen = [] {
+      Choice<size_of<AllEstablishedWhenOn>> choice;
+      for (std::size_t i = 0; i < size_of<AllEstablishedWhenOn>; ++i)
+        if (!Contract::lists(fact_infos<establishes>, fact_infos<AllEstablishedWhenOn>[i]))
+          choice.index[choice.count++] = i;
+      return choice;
+    }();
+  };
+  using establishes_when_on = Chosen<AllEstablishedWhenOn, EstablishedWhenOn>;
 };
 
 }  // namespace detail
@@ -8102,17 +9442,21 @@ namespace fxpass::detail {
 /// Pass `I` of a pipeline.
 template <std::size_t I, class P>
 struct Member {
+  constexpr Member() = default;
+  constexpr explicit Member(const P& pass) : value(pass) {}
+
   [[no_unique_address]] P value;
 };
 template <class Indices, class... P>
 struct Members;
-/// The passes of a pipeline, by flat inheritance: an element is a cast away, and a pipeline costs O(passes) to compile.
+/// The passes of a pipeline, by flat inheritance: an element is a cast away, and a pipeline costs O(passes)
+/// to compile.
 template <std::size_t... I, class... P>
 struct Members<std::index_sequence<I...>, P...> : Member<I, P>... {
   constexpr Members() = default;
-  constexpr explicit Members(P... passes)
+  constexpr explicit Members(const P&... passes)
     requires(sizeof...(P) > 0)
-      : Member<I, P>{std::move(passes)}... {}
+      : Member<I, P>(passes)... {}
 };
 template <class... P>
 using members_of = Members<std::index_sequence_for<P...>, P...>;
@@ -8122,65 +9466,78 @@ template <std::size_t I, class P>
   return m.value;
 }
 
+/// What there is to do behind a pass, of a run in which N facts can be true.
+template <std::size_t N>
+struct StepPlan {
+  std::array<bool, N> holds{};      ///< whether the fact is true then
+  std::array<bool, N> rechecked{};  ///< whether it has to be checked, since the pass promises nothing of it
+  bool rechecks = false;            ///< whether any of them
+};
+
+/// How a pass runs: by itself, or in one traversal with others, which is run in place of the first.
+struct Way {
+  bool is_alone = true;
+  std::size_t sweeps = 0;  ///< of the first pass of a traversal: how many take part
+};
+
 /// Facts of a run of passes `P` on a module with facts `Facts`.
 template <class Facts, class... P>
 struct RunPlan {
   static constexpr std::size_t pass_count = sizeof...(P);
 
   /// The facts that can be true at some point.
-  using Universe = typename FactSet<join<facts, Facts, establishes_of<P>...>>::type;
+  using Universe = typename FactSet<join<facts, Facts, filled_in_by<P>...>>::type;
   static constexpr std::size_t fact_count = size_of<Universe>;
 
-  struct FactTable {
-    std::array<FactInfo, fact_count> infos{};
-    std::array<bool, fact_count> holds{};
-    std::size_t count = 0;
-  };
   /// What is true before each pass, and in the end.
-  static constexpr std::array<FactTable, pass_count + 1> facts_before = [] {
-    std::array<FactTable, pass_count + 1> result{};
+  static constexpr auto facts_before = [] {
+    std::array<std::array<bool, fact_count>, pass_count + 1> result{};
     FactWalk walk(contracts_of<P...>, fact_infos<Facts>);
     for (std::size_t i = 0; i <= pass_count; ++i) {
-      for (std::size_t u = 0; u < fact_count; ++u) {
-        const FactInfo& info = fact_infos<Universe>[u];
-        result[i].holds[u] = walk.holds(info);
-        if (result[i].holds[u]) result[i].infos[result[i].count++] = info;
-      }
+      for (std::size_t u = 0; u < fact_count; ++u) result[i][u] = walk.holds(fact_infos<Universe>[u]);
       if (i < pass_count) walk.step(i);
     }
     return result;
   }();
-  [[nodiscard]] static constexpr auto list(const FactTable& table) -> std::span<const FactInfo> {
-    return {table.infos.data(), table.count};
-  }
 
   struct InTheEnd {
     static constexpr auto chosen = [] {
       Choice<fact_count> choice;
       for (std::size_t u = 0; u < fact_count; ++u)
-        if (facts_before[pass_count].holds[u]) choice.index[choice.count++] = u;
+        if (facts_before[pass_count][u]) choice.index[choice.count++] = u;
       return choice;
     }();
   };
   using Result = typename ModuleOfSet<typename Choose<facts, Universe, InTheEnd>::type>::type;
 
-  /// Whether a fact has to be checked behind pass `i`, which promises nothing of it.
-  [[nodiscard]] static constexpr auto is_rechecked(std::size_t i, const FactInfo& fact) -> bool {
-    const Contract& contract = *contracts_of<P...>[i];
-    return contract.keeping == Keeping::undeclared && fact.can_be_rechecked() &&
-           Contract::lists(list(facts_before[i]), fact) && !Contract::lists(contract.establishes, fact);
-  }
+  /// What there is to do behind each pass.
+  static constexpr auto steps = [] {
+    std::array<StepPlan<fact_count>, pass_count> result{};
+    for (std::size_t i = 0; i < pass_count; ++i) {
+      const Contract& contract = *contracts_of<P...>[i];
+      result[i].holds = facts_before[i + 1];
+      for (std::size_t u = 0; u < fact_count; ++u) {
+        const FactInfo& fact = fact_infos<Universe>[u];
+        result[i].rechecked[u] = contract.keeping == Keeping::undeclared && fact.can_be_rechecked() &&
+                                 facts_before[i][u] && !Contract::lists(contract.establishes, fact);
+        result[i].rechecks = result[i].rechecks || result[i].rechecked[u];
+      }
+    }
+    return result;
+  }();
 
-  /// Whether pass `i` would fill in an artifact that a pass from `first` on uses: not in one traversal with it.
+  /// Whether pass `i` would fill in an artifact that a pass from `first` on uses: not in one traversal with
+  /// it.
   [[nodiscard]] static constexpr auto overwrites_since(std::size_t first, std::size_t i) -> bool {
-    for (const FactInfo& fact : contracts_of<P...>[i]->establishes)
+    constexpr std::array<Span<const FactInfo>, pass_count> filled_in{fact_infos<filled_in_by<P>>...};
+    for (const FactInfo& fact : filled_in[i])
       for (std::size_t k = first; k < i && fact.has_artifact; ++k)
-        if (Contract::lists(contracts_of<P...>[k]->needs, fact) ||
-            Contract::lists(contracts_of<P...>[k]->establishes, fact))
+        if (Contract::lists(contracts_of<P...>[k]->needs, fact) || Contract::lists(filled_in[k], fact))
           return true;
     return false;
   }
-  /// Passes [first[g], first[g + 1]) run in one traversal: neighbours that are forward passes, with no checks between.
+  /// Passes [first[g], first[g + 1]) run in one traversal: neighbours that are forward passes, with no checks
+  /// between.
   struct Groups {
     std::array<std::size_t, pass_count + 1> first{};
     std::size_t count = 0;
@@ -8190,11 +9547,21 @@ struct RunPlan {
     Groups result;
     bool joins = false;  // whether a forward pass could join those before
     for (std::size_t i = 0; i < pass_count; ++i) {
-      if (!joins || !forward[i] || overwrites_since(result.first[result.count - 1], i)) result.first[result.count++] = i;
-      joins = forward[i];
-      for (const FactInfo& fact : fact_infos<Universe>) joins = joins && !is_rechecked(i, fact);
+      if (!joins || !forward[i] || i - result.first[result.count - 1] == max_passes_in_sweep ||
+          overwrites_since(result.first[result.count - 1], i))
+        result.first[result.count++] = i;
+      joins = forward[i] && !steps[i].rechecks;
     }
     result.first[result.count] = pass_count;
+    return result;
+  }();
+
+  static constexpr auto ways = [] {
+    const std::array<bool, pass_count> forward{ForwardPass<P>...};
+    std::array<Way, pass_count> result{};
+    for (std::size_t i = 0; i < pass_count; ++i) result[i].is_alone = !forward[i];
+    for (std::size_t g = 0; g < groups.count; ++g)
+      result[groups.first[g]].sweeps = groups.first[g + 1] - groups.first[g];
     return result;
   }();
 };
@@ -8215,150 +9582,103 @@ struct ResultOfRun<true, Facts, P...> {
   return errors;
 }
 
-template <class M, class... P>
-class PipelineRunner {
-  using Plan = RunPlan<typename M::facts, P...>;
-  using Passes = types<P...>;
-  template <std::size_t I>
-  using PassAt = at<I, Passes>;
+/// Says that a pass is run by itself.
+struct Alone {};
 
- public:
-  using Result = typename Plan::Result;
+/// A run of passes on a module of which the facts `Universe` can be true. What there is to do for one pass
+/// knows nothing of the pipeline that the pass is in: a function of its own for each place of each pipeline
+/// is what a compiler would spend most of its time on.
+template <class Universe>
+class Run;
+template <class... F>
+class Run<facts<F...>> {
+ protected:
+  using Plan = StepPlan<sizeof...(F)>;
 
-  constexpr PipelineRunner(const members_of<P...>& passes, M module, Context& context)
-      : passes_(&passes), context_(&context), graph_(ModuleMaker::take_apart(module, slots_)) {}
+  template <class M>
+  constexpr Run(M& module, Context& context)
+      : context_(&context), graph_(ModuleMaker::take_apart(module, slots_)) {}
 
-  /// Each run of forward passes in one traversal.
-  [[nodiscard]] constexpr auto run() && -> Expected<Result> {
-    return run_groups(std::make_index_sequence<Plan::groups.count>());
+  /// Runs a pass that is no forward pass; whether it was successful. Not much more than the call, since a
+  /// compiler makes this anew for each pass.
+  template <class Pass>
+  constexpr auto run_pass(Alone, const Pass& pass, const Plan& plan) -> bool {
+    if constexpr (!std::same_as<filled_in_by<Pass>, facts<>>) clear_artifacts(pass);
+    context_of_last_ = Context();
+    if constexpr (LooksAtArtifacts<Pass>) {
+      artifacts_for<Pass> artifacts(slots_);
+      status_ = pass.run(std::as_const(graph_), artifacts, context_of_last_);
+    } else if constexpr (ArtifactPass<Pass>) {
+      artifacts_for<Pass> artifacts(slots_);
+      status_ = pass.run(graph_, artifacts, context_of_last_);
+    } else {
+      status_ = run_on_graph(pass, graph_, context_of_last_);
+    }
+    return finish_pass<filled_in_by<Pass>>(Pass::name, plan);
   }
-  /// Each pass by itself, for observers to see what is in between.
-  template <class... O>
-  [[nodiscard]] constexpr auto run_observed(O&... observers) && -> Expected<Result> {
-    return run_each(std::index_sequence_for<P...>(), observers...);
+
+  /// Runs forward passes in one traversal. `plan` is that of the last one.
+  template <class... Pass>
+  constexpr auto run_together(const Plan& plan, const Pass&... passes) -> bool {
+    (clear_artifacts(passes), ...);
+    constexpr std::array<std::string_view, sizeof...(Pass)> names{Pass::name...};
+    std::array<Context, sizeof...(Pass)> contexts;
+    SweepOutcome outcome =
+        SweepRunner<Pass...>::run(graph_, contexts, artifacts_for<Pass>(slots_)..., passes...);
+    if (outcome.moved) contexts.back().renumbered(*std::move(outcome.moved));
+    for (std::size_t k = 0; k < contexts.size() && (outcome.failed == no_pass || k <= outcome.failed); ++k)
+      pass_on(names[k], contexts[k]);
+    context_of_last_ = std::move(contexts.back());
+    if (outcome.failed != no_pass) {
+      status_ = in_pass(names[outcome.failed], std::move(outcome.errors));
+      return false;
+    }
+    return finish<facts<>>(names.back(), plan);
+  }
+
+  Context* context_;
+  ArtifactSlots<F...> slots_;
+  Graph graph_;
+  Context context_of_last_;
+  Status status_;  ///< that of the last pass
+  bool is_part_ = false;
+
+  /// The facts that are true behind a pass.
+  [[nodiscard]] constexpr auto true_facts(const Plan& plan) const -> Pool<FactInfo> {
+    Pool<FactInfo> result;
+    for (std::size_t u = 0; u < sizeof...(F); ++u)
+      if (plan.holds[u]) result.push_back(fact_infos<facts<F...>>[u]);
+    return result;
   }
 
  private:
-  template <std::size_t... G>
-  constexpr auto run_groups(std::index_sequence<G...>) -> Expected<Result> {
-    Status status;
-    static_cast<void>(((status = run_group<Plan::groups.first[G]>(
-                            std::make_index_sequence<Plan::groups.first[G + 1] - Plan::groups.first[G]>()))
-                           .has_value() &&
-                       ...));
-    return result(std::move(status));
+  template <class Made>
+  constexpr auto finish_pass(std::string_view pass, const Plan& plan) -> bool {
+    pass_on(pass, context_of_last_);
+    if (status_) return finish<Made>(pass, plan);
+    status_ = in_pass(pass, std::move(status_.error()));
+    return false;
   }
-  template <std::size_t... I, class... O>
-  constexpr auto run_each(std::index_sequence<I...>, O&... observers) -> Expected<Result> {
-    Status status;
-    static_cast<void>(((status = run_observed_pass<I>(observers...)).has_value() && ...));
-    return result(std::move(status));
-  }
-  constexpr auto result(Status status) -> Expected<Result> {
-    if (!status) return std::move(status.error());
-    return ModuleMaker::make(typename Result::facts(), std::move(graph_), slots_);
-  }
-
-  template <std::size_t I, class... O>
-  constexpr auto run_observed_pass(O&... observers) -> Status {
-    constexpr std::string_view name = PassAt<I>::name;
-    constexpr bool keeps_copy = (SeesFailure<O> || ...);
-    Graph before;
-    if constexpr (keeps_copy) before = graph_;
-    (notify_before(observers, name), ...);
-    Status status = run_group<I>(std::index_sequence<0>());
-    if (status)
-      status = notify_after({name, I, context_of_last_.statistics(), Plan::list(Plan::facts_before[I + 1])},
-                            observers...);
-    if (!status) (notify_failed(observers, name, status.error(), before), ...);
-    return status;
-  }
-  template <class O>
-  constexpr void notify_before(O& observer, std::string_view name) {
-    if constexpr (SeesBefore<O>) observer.before(name, std::as_const(graph_));
-  }
-  constexpr auto notify_after(const PassReport&) -> Status { return {}; }
-  /// The last observer first: it is the closest to the pass.
-  template <class First, class... Rest>
-  constexpr auto notify_after(const PassReport& report, First& first, Rest&... rest) -> Status {
-    if (Status status = notify_after(report, rest...); !status) return status;
-    if constexpr (StopsAfter<First>) {
-      return first.after(report, std::as_const(graph_));
-    } else {
-      if constexpr (SeesAfter<First>) first.after(report, std::as_const(graph_));
-      return {};
-    }
-  }
-  template <class O>
-  constexpr void notify_failed(O& observer, std::string_view name, const Diagnostics& errors, const Graph& before) {
-    if constexpr (SeesFailure<O>) observer.failed(name, errors, before);
-  }
-
-  /// Runs passes First, First + 1, ... together.
-  template <std::size_t First, std::size_t... K>
-  constexpr auto run_group(std::index_sequence<K...>) -> Status {
-    constexpr std::size_t last = First + sizeof...(K) - 1;
-    (clear_artifacts(establishes_of<PassAt<First + K>>(), needs_of<PassAt<First + K>>()), ...);
-    Status status;
-    if constexpr (ForwardPass<PassAt<First>>) {
-      status = sweep<First>(std::index_sequence<K...>());
-    } else {
-      status = run_alone<First>();
-    }
-    if (!status) return status;
-    return recheck(last, PassAt<last>::name);
-  }
-  /// Checks what pass `pass` may have made untrue.
-  constexpr auto recheck(std::size_t pass, std::string_view name) const -> Status {
+  /// Has artifacts follow the nodes, and checks what the pass may have made untrue.
+  template <class Made>
+  constexpr auto finish(std::string_view pass, const Plan& plan) -> bool {
+    for (const Renumbering& moved : context_of_last_.moves()) renumber<Made>(moved, plan);
+    if (!plan.rechecks) return true;
     Diagnostics violations;
-    for (const FactInfo& fact : fact_infos<typename Plan::Universe>)
-      if (Plan::is_rechecked(pass, fact)) check_fact(fact, graph_, violations, "the pass does not keep");
-    if (!violations.empty()) return in_pass(name, std::move(violations));
-    return {};
+    for (std::size_t u = 0; u < sizeof...(F); ++u)
+      if (plan.rechecked[u])
+        check_fact(fact_infos<facts<F...>>[u], graph_, violations, "the pass does not keep");
+    if (violations.empty()) return true;
+    status_ = in_pass(pass, std::move(violations));
+    return false;
   }
 
-  template <std::size_t First, std::size_t... K>
-  constexpr auto sweep(std::index_sequence<K...>) -> Status {
-    std::array<Context, sizeof...(K)> contexts;
-    SweepOutcome outcome = SweepRunner<PassAt<First + K>...>::run(
-        graph_, contexts, artifacts_for<PassAt<First + K>>(slots_)..., member<First + K>(*passes_)...);
-    for (std::size_t k = 0; k < contexts.size() && (outcome.failed == no_pass || k <= outcome.failed); ++k)
-      pass_on_warnings(contexts[k]);
-    if (outcome.failed != no_pass) {
-      constexpr std::array<std::string_view, sizeof...(K)> names{PassAt<First + K>::name...};
-      return in_pass(names[outcome.failed], std::move(outcome.errors));
-    }
-    if (outcome.moved) renumber(*outcome.moved, First + sizeof...(K), typename Plan::Universe());
-    context_of_last_ = std::move(contexts.back());
-    return {};
+  /// What a pass is to establish it gets empty, unless it needs what is there. A pass that is off gets
+  /// nothing.
+  template <class Pass>
+  constexpr void clear_artifacts(const Pass& pass) {
+    if (!is_skipped(pass)) clear_artifacts(filled_in_by<Pass>(), needs_of<Pass>());
   }
-
-  template <std::size_t I>
-  constexpr auto run_alone() -> Status {
-    using Pass = PassAt<I>;
-    const Pass& pass = member<I>(*passes_);
-    Context context;
-    Status status;
-    if constexpr (ArtifactPass<Pass>) {
-      artifacts_for<Pass> artifacts(slots_);
-      status = pass.run(graph_, artifacts, context);
-    } else if constexpr (EditingPass<Pass>) {
-      status = pass.run(graph_, context);
-    } else {
-      Expected<Graph> made = pass.run(std::move(graph_), context);
-      if (made)
-        graph_ = *std::move(made);
-      else
-        status = std::move(made.error());
-    }
-    pass_on_warnings(context);
-    if (!status) return in_pass(Pass::name, std::move(status.error()));
-    for (const Renumbering& moved : context.moves()) renumber(moved, I + 1, typename Plan::Universe());
-    context_of_last_ = std::move(context);
-    return {};
-  }
-
-  /// What a pass is to establish it gets empty, unless it needs what is there.
   template <class... E, class... N>
   constexpr void clear_artifacts(facts<E...>, [[maybe_unused]] facts<N...> needed) {
     (clear_artifact<E>(needed), ...);
@@ -8368,26 +9688,138 @@ class PipelineRunner {
     if constexpr (FactWithArtifact<E> && !(std::same_as<E, N> || ...))
       static_cast<ArtifactSlot<E>&>(slots_).value = typename E::artifact();
   }
-  /// Artifacts that name nodes, and are of use before pass `next`, follow the nodes to their places.
-  template <class... F>
-  constexpr void renumber(const Renumbering& moved, [[maybe_unused]] std::size_t next, facts<F...>) {
+  /// Artifacts that name nodes, and are of use to later passes, follow the nodes to their places; those of
+  /// `Made` name them already.
+  template <class Made>
+  constexpr void renumber(const Renumbering& moved, [[maybe_unused]] const Plan& plan) {
     std::size_t u = 0;
-    (renumber_artifact<F>(moved, Plan::facts_before[next].holds[u++]), ...);
+    (renumber_artifact<F, Made>(moved, plan.holds[u++]), ...);
   }
-  template <class F>
+  template <class Fact, class Made>
   constexpr void renumber_artifact(const Renumbering& moved, bool holds) {
-    if constexpr (requires(typename F::artifact& artifact) { artifact.renumber(moved); })
-      if (holds) static_cast<ArtifactSlot<F>&>(slots_).value.renumber(moved);
+    if constexpr (requires(typename Fact::artifact& artifact) { artifact.renumber(moved); } &&
+                  !lists<Fact, Made>)
+      if (holds) static_cast<ArtifactSlot<Fact>&>(slots_).value.renumber(moved);
   }
-  constexpr void pass_on_warnings(const Context& context) {
+  constexpr void pass_on(std::string_view pass, const Context& context) {
     for (const Diagnostic& d : context.warnings()) context_->warn(d);
+    if (!is_part_) return;
+    for (const Statistic& s : context.statistics()) context_->count(text_of(pass, '.', s.key), s.value);
+    for (const Renumbering& moved : context.moves()) context_->renumbered(moved);
+  }
+};
+
+template <class M, class... P>
+class PipelineRunner : Run<typename RunPlan<typename M::facts, P...>::Universe> {
+  using Plan = RunPlan<typename M::facts, P...>;
+  using Base = Run<typename Plan::Universe>;
+
+ public:
+  using Result = typename Plan::Result;
+
+  constexpr PipelineRunner(const members_of<P...>& passes, M module, Context& context)
+      : Base(module, context), passes_(&passes) {}
+
+  /// Each run of forward passes in one traversal.
+  [[nodiscard]] constexpr auto run() && -> Expected<Result> {
+    return run_all(std::index_sequence_for<P...>());
+  }
+  /// As part of a pass: `context` is that pass's, and gets statistics and moves of nodes as well as warnings.
+  [[nodiscard]] constexpr auto run_as_part() && -> Expected<Result> {
+    this->is_part_ = true;
+    return std::move(*this).run();
+  }
+  /// Each pass by itself, for observers to see what is in between.
+  template <class... O>
+  [[nodiscard]] constexpr auto run_observed(O&... observers) && -> Expected<Result> {
+    return run_each(std::index_sequence_for<P...>(), observers...);
+  }
+
+ private:
+  /// For a sweep of the passes from `First` on; none, where an earlier pass has taken this one along.
+  template <std::size_t First, std::size_t Count>
+  struct Together {};
+  template <std::size_t I>
+  using WayOf = std::conditional_t<Plan::ways[I].is_alone, Alone, Together<I, Plan::ways[I].sweeps>>;
+  using Base::run_pass;
+
+  template <std::size_t... I>
+  constexpr auto run_all(std::index_sequence<I...>) -> Expected<Result> {
+    static_cast<void>(
+        (run_pass(WayOf<I>(), static_cast<const Member<I, P>&>(*passes_).value, Plan::steps[I]) && ...));
+    return result();
+  }
+  template <std::size_t... I, class... O>
+  constexpr auto run_each(std::index_sequence<I...>, O&... observers) -> Expected<Result> {
+    static_cast<void>((run_observed_pass<I, P>(observers...) && ...));
+    return result();
+  }
+  constexpr auto result() -> Expected<Result> {
+    if (!this->status_) return std::move(this->status_.error());
+    return ModuleMaker::make(typename Result::facts(), std::move(this->graph_), this->slots_);
+  }
+
+  template <std::size_t I, class Pass, class... O>
+  constexpr auto run_observed_pass(O&... observers) -> bool {
+    constexpr std::string_view name = Pass::name;
+    constexpr bool keeps_copy = (SeesFailure<O> || ...);
+    const Pass& pass = static_cast<const Member<I, Pass>&>(*passes_).value;
+    Graph before;
+    if constexpr (keeps_copy) before = this->graph_;
+    (notify_before(observers, name), ...);
+    Status& status = this->status_;
+    if constexpr (Plan::ways[I].is_alone) {
+      run_pass(Alone(), pass, Plan::steps[I]);
+    } else {
+      this->run_together(Plan::steps[I], pass);
+    }
+    if (status) {
+      const Context& said = this->context_of_last_;
+      const Pool<FactInfo> facts = this->true_facts(Plan::steps[I]);
+      status = notify_after({name, I, said.statistics(), facts, is_skipped(pass), &contract_of<Pass>,
+                             LookingPass<Pass> || is_skipped(pass) || said.claims_unchanged()},
+                            observers...);
+    }
+    if (!status) (notify_failed(observers, name, status.error(), before), ...);
+    return status.has_value();
+  }
+  template <class O>
+  constexpr void notify_before(O& observer, std::string_view name) {
+    if constexpr (SeesBefore<O>) observer.before(name, std::as_const(this->graph_));
+  }
+  constexpr auto notify_after(const PassReport&) -> Status { return {}; }
+  /// The last observer first: it is the closest to the pass.
+  template <class First, class... Rest>
+  constexpr auto notify_after(const PassReport& report, First& first, Rest&... rest) -> Status {
+    if (Status status = notify_after(report, rest...); !status) return status;
+    if constexpr (StopsAfter<First>) {
+      return first.after(report, std::as_const(this->graph_));
+    } else {
+      if constexpr (SeesAfter<First>) first.after(report, std::as_const(this->graph_));
+      return {};
+    }
+  }
+  template <class O>
+  constexpr void notify_failed(O& observer, std::string_view name, const Diagnostics& errors,
+                               const Graph& before) {
+    if constexpr (SeesFailure<O>) observer.failed(name, errors, before);
+  }
+
+  /// The forward passes from `First` on in one traversal.
+  template <std::size_t First, std::size_t Count, class Pass>
+  constexpr auto run_pass(Together<First, Count>, const Pass&, const StepPlan<Plan::fact_count>&) -> bool {
+    return run_sweep<First>(std::make_index_sequence<Count>());
+  }
+  template <std::size_t First, std::size_t... K>
+  constexpr auto run_sweep(std::index_sequence<K...>) -> bool {
+    if constexpr (sizeof...(K) == 0) {
+      return true;
+    } else {
+      return this->run_together(Plan::steps[First + sizeof...(K) - 1], member<First + K>(*passes_)...);
+    }
   }
 
   const members_of<P...>* passes_;
-  Context* context_;
-  slots_of<typename Plan::Universe> slots_;
-  Graph graph_;
-  Context context_of_last_;
 };
 
 }  // namespace fxpass::detail
@@ -8395,6 +9827,9 @@ class PipelineRunner {
 // ---- fxpass/pass/pipeline.hpp
 // First, so that the errors of this header are told with few lines of "included from".
 
+#include <boost/hana/at.hpp>
+#include <boost/hana/basic_tuple.hpp>
+#include <boost/hana/concept/foldable.hpp>
 #include <boost/hana/tuple.hpp>
 #include <boost/hana/unpack.hpp>
 
@@ -8412,6 +9847,8 @@ namespace fxpass {
 
 template <class... P>
 class Pipeline;
+template <class P>
+class OptionalPass;
 
 namespace detail {
 
@@ -8443,12 +9880,25 @@ struct EstablishesOf<Pipeline<P...>> {
   using type = typename JointContract<P...>::establishes;
 };
 template <class... P>
+struct EstablishesWhenOnOf<Pipeline<P...>> {
+  using type = typename JointContract<P...>::establishes_when_on;
+};
+template <class... P>
 struct KeepsOf<Pipeline<P...>> {
   using type = typename JointContract<P...>::keeps;
 };
 
 template <class... T>
 using flat = join<types, typename PassesIn<T>::type...>;
+// So do Hana's tuples, for what they hold.
+template <class... T>
+struct PassesIn<boost::hana::tuple<T...>> {
+  using type = flat<T...>;
+};
+template <class... T>
+struct PassesIn<boost::hana::basic_tuple<T...>> {
+  using type = flat<T...>;
+};
 
 /// Passes [0, At) of `Old`, then those of `New`, then [At + Removed, ...) of `Old`.
 template <std::size_t At, std::size_t Removed, class Old, class New>
@@ -8467,14 +9917,28 @@ struct Splice {
   using type = decltype(splice(std::make_index_sequence<count>()));
 };
 
-/// Where `Q` is among `P`, or their number.
+/// Where `Q` is among `P`, as it is or as an optional pass; their number if it is not there. Nothing is `const`, though
+/// `decltype` of a constant is.
 template <class Q, class... P>
 [[nodiscard]] consteval auto position_of() -> std::size_t {
-  const std::array<bool, sizeof...(P)> same{std::same_as<Q, P>...};
-  std::size_t i = 0;
-  while (i < same.size() && !same[i]) ++i;
-  return i;
+  using Wanted = std::remove_const_t<Q>;
+  constexpr std::size_t position = first_false({!std::same_as<Wanted, P>...});
+  if constexpr (position != sizeof...(P))
+    return position;
+  else
+    return first_false({!std::same_as<OptionalPass<Wanted>, P>...});
 }
+
+template <class Q, class List>
+inline constexpr bool is_among = false;
+/// Whether pass `P` is made of passes, of which `Q` is one.
+template <class Q, class P>
+inline constexpr bool is_inside = false;
+template <class Q, class P>
+  requires requires { typename P::passes_inside; }
+inline constexpr bool is_inside<Q, P> = is_among<Q, typename P::passes_inside>;
+template <class Q, class... P>
+inline constexpr bool is_among<Q, types<P...>> = ((std::same_as<Q, P> || is_inside<Q, P>) || ...);
 
 template <class List>
 struct VerdictOnList;
@@ -8488,12 +9952,22 @@ template <class Q, std::size_t Offset, std::size_t Removed, class New, class... 
 [[nodiscard]] consteval auto judge_splice() {
   constexpr std::size_t position = position_of<Q, P...>();
   if constexpr (position == sizeof...(P)) {
-    return verdict::no_such_pass<verdict::pass<Q>, verdict::in<Pipeline<P...>>>();
+    constexpr std::size_t around = first_false({!is_inside<Q, P>...});
+    if constexpr (around == sizeof...(P)) {
+      return verdict::no_such_pass<verdict::pass<Q>, verdict::in<Pipeline<P...>>>();
+    } else {
+      using Around = at<around, types<P...>>;
+      return verdict::no_such_pass<verdict::pass<Q>, verdict::in<Pipeline<P...>>, verdict::is_inside<Around>,
+                                   verdict::to_mend<verdict::replace<Around>>>();
+    }
   } else {
     using Spliced = typename Splice<position + Offset, Removed, types<P...>, New>::type;
     return typename VerdictOnList<Spliced>::type();
   }
 }
+
+template <class T>
+inline constexpr bool is_one_pass = std::is_same_v<typename PassesIn<T>::type, types<T>>;
 
 /// Makes pipelines without a word on the order of their passes: who calls has asked for the verdict.
 class PipelineMaker {
@@ -8501,7 +9975,23 @@ class PipelineMaker {
   /// Out of passes and pipelines.
   template <class... T>
   [[nodiscard]] static constexpr auto make(const T&... parts) {
-    using Table = Join<types, typename PassesIn<T>::type...>;
+    if constexpr ((is_one_pass<T> && ...)) {
+      return Pipeline<T...>(parts...);
+    } else {
+      return make_by<Join<types, typename PassesIn<T>::type...>>(parts...);
+    }
+  }
+  /// One more pass behind a pipeline, which is what a chain of `|` does again and again.
+  template <class... Old, class Q>
+    requires is_one_pass<Q>
+  [[nodiscard]] static constexpr auto make(const Pipeline<Old...>& old, const Q& added) -> Pipeline<Old..., Q> {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return Pipeline<Old..., Q>(static_cast<const Member<I, Old>&>(old.passes_).value..., added);
+    }(std::index_sequence_for<Old...>());
+  }
+  /// Out of their passes that `Table::table` names, in its order; `Table::type` lists them.
+  template <class Table, class... T>
+  [[nodiscard]] static constexpr auto make_by(const T&... parts) {
     return gather<Table>(typename Table::type(), members_of<T...>(parts...));
   }
   template <std::size_t At, std::size_t Removed, class... Old, class... New>
@@ -8509,13 +9999,28 @@ class PipelineMaker {
     using Table = Splice<At, Removed, types<Old...>, types<New...>>;
     return gather<Table>(typename Table::type(), members_of<Pipeline<Old...>, Pipeline<New...>>(old, added));
   }
+  /// The passes, as a runner takes them.
+  template <class... P>
+  [[nodiscard]] static constexpr auto members(const Pipeline<P...>& pipeline) -> const members_of<P...>& {
+    return pipeline.passes_;
+  }
   template <std::size_t I, class... P>
   [[nodiscard]] static constexpr auto element(const Pipeline<P...>& pipeline) -> const auto& {
     return member<I>(pipeline.passes_);
   }
+  template <std::size_t I, class... T>
+  [[nodiscard]] static constexpr auto element(const boost::hana::tuple<T...>& parts) -> const auto& {
+    constexpr Place place = Join<types, typename PassesIn<T>::type...>::table[I];
+    return element<place.element>(boost::hana::at_c<place.list>(parts));
+  }
+  template <std::size_t I, class... T>
+  [[nodiscard]] static constexpr auto element(const boost::hana::basic_tuple<T...>& parts) -> const auto& {
+    constexpr Place place = Join<types, typename PassesIn<T>::type...>::table[I];
+    return element<place.element>(boost::hana::at_c<place.list>(parts));
+  }
   template <std::size_t I, class P>
   [[nodiscard]] static constexpr auto element(const P& pass) -> const P& {
-    return pass;
+    return pass;  // NOLINT(bugprone-return-const-ref-from-parameter): the caller holds the parts
   }
 
  private:
@@ -8540,10 +10045,13 @@ class Pipeline {
  public:
   static constexpr std::string_view name = "pipeline";
 
+  /// A pipeline without passes, or one of default values.
   constexpr Pipeline() = default;
-  constexpr explicit Pipeline(P... passes)
+
+  /// Passes in this order. `pipeline(...)` also says why an order is wrong.
+  constexpr explicit Pipeline(const P&... passes)
     requires(sizeof...(P) > 0)
-      : passes_(std::move(passes)...) {}
+      : passes_(passes...) {}
 
   /// The pipeline with `added`, a pass or a pipeline, behind its last pass.
   template <class Q>
@@ -8619,7 +10127,21 @@ class Pipeline {
       return Rejected();
     }
   }
+  /// For what is easily taken for a module: an error that says what to do.
+  template <detail::NoModule T>
+  constexpr auto operator()(const T&) const -> Rejected {
+    using Verdict = decltype(detail::judge_argument<Pipeline, T>());
+    static_assert(sizeof(check_verdict<Verdict>) != 0);
+    return Rejected();
+  }
   /// The same.
+  template <detail::NoModule T, class... Observers>
+  constexpr auto run_passes(const T&, const Observers&...) const -> Rejected {
+    using Verdict = decltype(detail::judge_argument<Pipeline, T>());
+    static_assert(sizeof(check_verdict<Verdict>) != 0);
+    return Rejected();
+  }
+  /// Runs the passes as the call operator does.
   template <AnyModule M>
   [[nodiscard]] constexpr auto run_passes(M module) const -> Result<M> {
     using Verdict = meeting_verdict<typename M::facts, P...>;
@@ -8632,9 +10154,10 @@ class Pipeline {
     }
   }
   /// The same; warnings go to `context`, and `observers` see each step.
-  template <AnyModule M, PassObserver... O>
+  template <AnyModule M, class... O>
   [[nodiscard]] constexpr auto run_passes(M module, Context& context, O&&... observers) const -> Result<M> {
-    using Verdict = meeting_verdict<typename M::facts, P...>;
+    using OnPasses = meeting_verdict<typename M::facts, P...>;
+    using Verdict = std::conditional_t<OnPasses::ok, observers_verdict<std::remove_reference_t<O>...>, OnPasses>;
     static_assert(sizeof(check_verdict<Verdict>) != 0);
     if constexpr (!Verdict::ok) {
       return Rejected();
@@ -8643,6 +10166,17 @@ class Pipeline {
     } else {
       return detail::PipelineRunner<M, P...>(passes_, std::move(module), context).run_observed(observers...);
     }
+  }
+
+  /// For an observer, or a constant, where the context belongs: an error that says what to do.
+  template <AnyModule M, class C, class... O>
+    requires(!std::same_as<C, Context&>)
+  constexpr auto run_passes(const M&, C&&, O&&...) const -> Rejected {
+    using namespace verdict;
+    using Verdict = wrong_argument<Pipeline, is_given<std::remove_reference_t<C>>, where_a_context_belongs,
+                                   to_mend<write_run_passes_of_module_and_context_and_observers>>;
+    static_assert(sizeof(check_verdict<Verdict>) != 0);
+    return Rejected();
   }
 
   /// The passes as a Hana sequence.
@@ -8678,7 +10212,7 @@ class Pipeline {
 /// An empty pipeline to add passes to: `FXPassManager{}.add_pass(A{}).add_pass(B{})`.
 using FXPassManager = Pipeline<>;
 
-/// Passes, and pipelines, in this order.
+/// Passes, pipelines, and Hana tuples of them, in this order: a pipeline, or a tuple, stands for the passes in it.
 template <class... T>
 [[nodiscard]] constexpr auto pipeline(T... parts) {
   using Verdict = typename detail::VerdictOnList<detail::flat<T...>>::type;
@@ -8690,7 +10224,8 @@ template <class... T>
   }
 }
 
-/// `pipeline(a, b)`. Found for passes of fxpass and for pipelines; two passes of yours need `pipeline`.
+/// `pipeline(a, b)`. The compiler finds it where an operand is fxpass's own, a pass or a pipeline. For two passes of
+/// yours, say `using fxpass::operator|;` in their namespace, which touches no other operands, or write `pipeline(a, b)`.
 template <class A, class B>
   requires detail::Composable<A, B>
 [[nodiscard]] constexpr auto operator|(A a, B b) {
@@ -8722,19 +10257,1341 @@ template <class... T>
 struct Flatten<types<T...>> {
   using type = flat<T...>;
 };
+/// The verdict on a pipeline of what is in a `Sequence`.
+template <class Sequence>
+[[nodiscard]] consteval auto judge_sequence() {
+  using namespace verdict;
+  if constexpr (boost::hana::Foldable<Sequence>::value) {
+    using Parts = decltype(boost::hana::unpack(std::declval<const Sequence&>(), TypesOf()));
+    return typename VerdictOnList<typename Flatten<Parts>::type>::type();
+  } else {
+    return wrong_argument<is_given<Sequence>, which_is_no_hana_sequence, to_mend<write_pipeline_of_its_passes>>();
+  }
+}
 }  // namespace detail
 
-/// The passes of a Hana sequence, in its order: `pipeline_from(hana::make_tuple(a, b))`.
+/// The passes of any Hana sequence, in its order. For a `hana::tuple` or `hana::basic_tuple`, `pipeline` does it too.
 template <class Sequence>
 [[nodiscard]] constexpr auto pipeline_from(const Sequence& sequence) {
-  using Parts = decltype(boost::hana::unpack(sequence, detail::TypesOf()));
-  using Verdict = typename detail::VerdictOnList<typename detail::Flatten<Parts>::type>::type;
+  using Verdict = decltype(detail::judge_sequence<Sequence>());
   static_assert(sizeof(check_verdict<Verdict>) != 0);
   if constexpr (Verdict::ok) {
     return boost::hana::unpack(sequence, detail::MakePipeline());
   } else {
     return Rejected();
   }
+}
+
+}  // namespace fxpass
+
+// ---- fxpass/pass/auto_order.hpp
+// First, so that the errors of this header are told with few lines of "included from".
+
+/// @file
+/// `auto_order(a, b, ...)`: the pipeline of these passes in an order that their contracts allow, found by the
+/// compiler.
+
+namespace fxpass {
+
+/// As many passes can be put in order, and as many facts that some of them need or forbid.
+inline constexpr std::size_t auto_order_limit = 64;
+/// Where passes are in each other's way, so many starts of an order are looked at, times the passes. With
+/// this, the worst that 64 passes can do stays within Clang's limit of steps for a constant expression.
+inline constexpr std::size_t auto_order_effort = 4096;
+
+namespace detail {
+
+/// Why one pass has to run after another.
+enum class AfterBecause : std::uint8_t {
+  establishes,  ///< the other establishes a fact that this one needs, and nobody else can before this one
+  needs,        ///< the other needs a fact that this one loses
+  forbids,      ///< the other forbids a fact that this one establishes
+  loses,        ///< the other loses a fact that this one establishes for a third
+};
+/// Pass `pass` has to run after `other`, because of a fact.
+struct MustFollow {
+  std::size_t pass = 0;
+  std::size_t other = 0;
+  AfterBecause because = AfterBecause::establishes;
+  std::size_t fact = 0;  ///< index among the facts that matter
+  std::size_t third = 0;  ///< who needs the fact that `other` loses
+
+  [[nodiscard]] constexpr auto is_for_loss() const -> bool {
+    return because == AfterBecause::needs || because == AfterBecause::loses;
+  }
+  /// The one of the two that loses the fact, if it is for loss.
+  [[nodiscard]] constexpr auto loser() const -> std::size_t {
+    return because == AfterBecause::needs ? pass : other;
+  }
+};
+
+/// Sets of passes, and of facts, by index.
+using Bits = std::uint64_t;
+[[nodiscard]] constexpr auto bit(std::size_t i) -> Bits { return Bits{1} << i; }
+
+/// The search for an order of passes, over their contracts as values. A fact matters if some pass needs or
+/// forbids it; the rules are those of `find_fault` for a pipeline that has not met a module.
+class OrderSearch {
+ public:
+  /// How far an order has come.
+  struct State {
+    Bits placed = 0;     ///< passes
+    Bits open = 0;       ///< facts of which no pass has said anything: the module may bring them
+    Bits held = 0;       ///< facts that are true
+    Bits by_passes = 0;  ///< those of them that a pass established
+    Bits doubtful = 0;   ///< facts that an optional pass establishes, if it is on
+  };
+
+  /// O(passes x facts).
+  constexpr explicit OrderSearch(Span<const Contract* const> contracts) : contracts_(contracts) {
+    for (const Contract* c : contracts) {
+      for (const FactInfo& fact : c->needs) index_of(fact);
+      for (const FactInfo& fact : c->forbids) index_of(fact);
+    }
+    if (!is_small_enough()) return;
+    for (const Contract* c : contracts) {
+      Rules r;
+      for (const FactInfo& fact : c->needs) r.needs |= bit(index_of(fact));
+      for (const FactInfo& fact : c->forbids) r.forbids |= bit(index_of(fact));
+      for (std::uint32_t f = 0; f < facts_.size(); ++f) {
+        if (Contract::lists(c->establishes, facts_[f]))
+          r.establishes |= bit(f);
+        else if (!c->keeps(facts_[f]))
+          r.loses |= bit(f);
+        if (Contract::lists(c->establishes_when_on, facts_[f])) r.doubts |= bit(f);
+      }
+      rules_.push_back(r);
+    }
+    for (std::uint32_t p = 0; p < rules_.size(); ++p)
+      for (std::uint32_t q = 0; q < rules_.size(); ++q)
+        if (q != p) rules_[p].established_by_others |= rules_[q].establishes;
+    for (const Rules& r : rules_) from_module_ |= r.needs & ~r.established_by_others;
+  }
+
+  [[nodiscard]] constexpr auto is_small_enough() const -> bool {
+    return contracts_.size() <= auto_order_limit && facts_.size() <= auto_order_limit;
+  }
+  [[nodiscard]] constexpr auto start() const -> State { return {0, all(facts_.size()), 0, 0, 0}; }
+  [[nodiscard]] constexpr auto is_done(const State& s) const -> bool {
+    return s.placed == all(rules_.size());
+  }
+
+  /// Whether pass `p` may run next.
+  [[nodiscard]] constexpr auto can_run(const State& s, std::size_t p) const -> bool {
+    const Rules& r = rules_[static_cast<std::uint32_t>(p)];
+    return (s.placed & bit(p)) == 0 && lacks(s, p) == 0 && (r.forbids & s.by_passes) == 0;
+  }
+  /// What is true behind pass `p`, if it can run.
+  [[nodiscard]] constexpr auto step(State s, std::size_t p) const -> State {
+    const Rules& r = rules_[static_cast<std::uint32_t>(p)];
+    s.placed |= bit(p);
+    s.held = ((s.held | r.needs) & ~r.loses) | r.establishes;
+    s.by_passes = (s.by_passes & ~r.loses) | r.establishes;
+    s.open &= ~(r.needs | r.loses | r.establishes);
+    s.doubtful |= r.doubts;
+    return s;
+  }
+
+  /// The legal order that comes first alphabetically, a pass being a letter and the order given the alphabet:
+  /// an order that is legal is kept. None if there is none.
+  ///
+  /// Takes the first pass that can run, again and again: O(passes^2) where that leads to the end. Where it
+  /// does not, the search is complete, and exponential only in the number of passes that are in each other's
+  /// way; it gives up when that takes more than `auto_order_effort`.
+  [[nodiscard]] constexpr auto find() -> std::optional<Pool<std::uint32_t>> {
+    Pool<std::uint32_t> order;
+    if (!is_small_enough()) return std::nullopt;
+    State s = start();
+    while (const std::optional<std::uint32_t> next = first_that_can_run(s)) {
+      order.push_back(*next);
+      s = step(s, *next);
+    }
+    if (is_done(s)) return order;
+    find_cycle();
+    if (!cycle_.empty()) return std::nullopt;
+    if (!has_end(start())) {
+      run_to_dead_end();
+      return std::nullopt;
+    }
+    s = start();
+    for (std::uint32_t i = 0; i < rules_.size(); ++i) {
+      // `longest_path_` is an order, and the first `i` passes of it are those of the order looked for.
+      path_ = longest_path_;
+      path_.resize(i);
+      for (std::uint32_t p = 0; p < longest_path_[i]; ++p)
+        if (can_run(s, p) && has_end_behind(s, p)) break;
+      s = step(s, longest_path_[i]);
+    }
+    return longest_path_;
+  }
+
+  // Behind a `find` that found none: why. -------------------------------------------------------------------
+
+  /// Whether that is because it gave up.
+  [[nodiscard]] constexpr auto gave_up() const -> bool { return effort_ >= auto_order_effort; }
+  /// A shortest cycle of passes that each have to follow the next one. Empty if there is none.
+  [[nodiscard]] constexpr auto cycle() const -> Span<const MustFollow> { return cycle_.view(); }
+  /// The longest start of an order that was come across, brought to where a pass cannot follow.
+  [[nodiscard]] constexpr auto longest() const -> Span<const std::uint32_t> {
+    return longest_path_.view();
+  }
+  /// A pass that cannot run behind `longest()`; one that never can, if there is one.
+  struct DeadEnd {
+    std::uint32_t pass = 0;
+    std::uint32_t fact = 0;
+    bool is_needed = false;  ///< and not true; otherwise the fact is true, and the pass forbids it
+    bool is_ahead = false;   ///< needed, and established by passes that cannot run either
+  };
+  [[nodiscard]] constexpr auto dead_end() const -> DeadEnd {
+    const Ahead others = ahead(longest_);
+    for (std::uint32_t p = 0; p < rules_.size(); ++p)
+      if (const Bits needed = hopeless_needs(longest_, p, others); needed != 0)
+        return {p, lowest(needed), true, false};
+      else if (const Bits forbidden = hopeless_forbids(longest_, p, others); forbidden != 0)
+        return {p, lowest(forbidden), false, false};
+    for (std::uint32_t p = 0; p < rules_.size(); ++p) {
+      if ((longest_.placed & bit(p)) != 0) continue;
+      if (const Bits lacking = lacks(longest_, p); lacking != 0) {
+        Bits established = 0;
+        for (const std::uint32_t q : longest_path_) established |= rules_[q].establishes;
+        return {p, lowest(lacking), true, (established & bit(lowest(lacking))) == 0};
+      }
+      return {p, lowest(rules_[p].forbids & longest_.by_passes), false, false};
+    }
+    return {};
+  }
+  [[nodiscard]] constexpr auto fact(std::size_t i) const -> const FactInfo& {
+    return facts_[static_cast<std::uint32_t>(i)];
+  }
+
+ private:
+  /// A contract, of the facts that matter.
+  struct Rules {
+    Bits needs = 0;
+    Bits forbids = 0;
+    Bits establishes = 0;
+    Bits loses = 0;
+    Bits doubts = 0;  ///< establishes, if it is on
+    Bits established_by_others = 0;
+  };
+  /// Facts of which some of several passes say something: at least one of them, and at least two.
+  struct Tally {
+    Bits once = 0;
+    Bits twice = 0;
+    constexpr void add(Bits bits) {
+      twice |= once & bits;
+      once |= bits;
+    }
+    /// Those of which a pass says something that is not the one that says `bits`.
+    [[nodiscard]] constexpr auto without(Bits bits) const -> Bits { return (once & ~bits) | twice; }
+  };
+  /// What the passes that are not placed yet say.
+  struct Ahead {
+    Tally needs;
+    Tally forbids;
+    Tally establishes;
+    Tally loses;
+  };
+
+  [[nodiscard]] static constexpr auto all(std::size_t count) -> Bits {
+    return count == 0 ? 0 : ~Bits{0} >> (64 - count);
+  }
+  [[nodiscard]] static constexpr auto lowest(Bits bits) -> std::uint32_t {
+    return static_cast<std::uint32_t>(std::countr_zero(bits));
+  }
+  constexpr auto index_of(const FactInfo& fact) -> std::uint32_t {
+    for (std::uint32_t i = 0; i < facts_.size(); ++i)
+      if (facts_[i] == fact) return i;
+    return facts_.push_back(fact);
+  }
+  [[nodiscard]] constexpr auto first_that_can_run(const State& s) const -> std::optional<std::uint32_t> {
+    for (std::uint32_t p = 0; p < rules_.size(); ++p)
+      if (can_run(s, p)) return p;
+    return std::nullopt;
+  }
+
+  /// What pass `p` needs and could not have now. What is open and no other pass establishes, the module has
+  /// to bring.
+  [[nodiscard]] constexpr auto lacks(const State& s, std::size_t p) const -> Bits {
+    const Rules& r = rules_[static_cast<std::uint32_t>(p)];
+    return r.needs & ~s.held & ~(s.open & ~s.doubtful & ~r.established_by_others);
+  }
+  [[nodiscard]] constexpr auto ahead(const State& s) const -> Ahead {
+    Ahead result;
+    for (std::uint32_t p = 0; p < rules_.size(); ++p) {
+      if ((s.placed & bit(p)) != 0) continue;
+      result.needs.add(rules_[p].needs);
+      result.forbids.add(rules_[p].forbids);
+      result.establishes.add(rules_[p].establishes);
+      result.loses.add(rules_[p].loses);
+    }
+    return result;
+  }
+  /// What pass `p`, not placed yet, lacks and no pass ahead establishes.
+  [[nodiscard]] constexpr auto hopeless_needs(const State& s, std::uint32_t p, const Ahead& others) const
+      -> Bits {
+    return (s.placed & bit(p)) != 0 ? 0 : lacks(s, p) & ~others.establishes.without(rules_[p].establishes);
+  }
+  /// What it forbids, is true, and no pass ahead loses.
+  [[nodiscard]] constexpr auto hopeless_forbids(const State& s, std::uint32_t p, const Ahead& others) const
+      -> Bits {
+    return (s.placed & bit(p)) != 0
+               ? 0
+               : rules_[p].forbids & s.by_passes & ~others.loses.without(rules_[p].loses);
+  }
+  /// Whether some pass can no longer run, whatever comes first.
+  [[nodiscard]] constexpr auto is_hopeless(const State& s, const Ahead& others) const -> bool {
+    for (std::uint32_t p = 0; p < rules_.size(); ++p)
+      if (hopeless_needs(s, p, others) != 0 || hopeless_forbids(s, p, others) != 0) return true;
+    return false;
+  }
+  /// Whether some of the passes ahead bar the way to each other. A pass bars those that lose what it needs
+  /// and will not get again, and those that establish what it forbids and nobody loses: until it has run
+  /// itself.
+  [[nodiscard]] constexpr auto has_deadlock(const State& s, const Ahead& others) const -> bool {
+    const auto saves = [&](const Rules& r) {
+      return r.needs & (s.held | (s.open & ~r.established_by_others)) &
+             ~others.establishes.without(r.establishes);
+    };
+    const auto guards = [&](const Rules& r) { return r.forbids & ~others.loses.without(r.loses); };
+    Bits barred = all(rules_.size()) & ~s.placed;
+    for (Bits before = 0; barred != before;) {
+      before = barred;
+      Tally saved;
+      Tally guarded;
+      for (std::uint32_t p = 0; p < rules_.size(); ++p)
+        if ((barred & bit(p)) != 0) {
+          saved.add(saves(rules_[p]));
+          guarded.add(guards(rules_[p]));
+        }
+      for (std::uint32_t p = 0; p < rules_.size(); ++p) {
+        const Rules& r = rules_[p];
+        if ((r.loses & saved.without(saves(r))) == 0 && (r.establishes & guarded.without(guards(r))) == 0)
+          barred &= ~bit(p);
+      }
+    }
+    return barred != 0;
+  }
+  /// Whether to run pass `p`, which can run, is never wrong: any order to the end is as good with `p` in
+  /// front. It is, if `p` takes nothing from the others, and gives them nothing too early.
+  [[nodiscard]] constexpr auto is_safe(const State& s, std::uint32_t p, const Ahead& others) const -> bool {
+    const Rules& r = rules_[p];
+    const Bits needed = others.needs.without(r.needs);
+    const Bits forbidden = others.forbids.without(r.forbids);
+    return (r.loses & needed & (s.held | (s.open & from_module_))) == 0 &&
+           (r.doubts & needed & s.open & from_module_) == 0 &&
+           (r.loses & forbidden & others.establishes.without(r.establishes)) == 0 &&
+           (r.establishes & forbidden) == 0 && (r.establishes & needed & others.loses.without(r.loses)) == 0;
+  }
+  /// Whether an order that has come to `s`, by way of the passes in `path_`, can be brought to its end: if
+  /// so, it is `longest_path_`.
+  constexpr auto has_end(State s) -> bool {
+    for (;;) {
+      if (gave_up()) return false;
+      effort_ += rules_.size();
+      if (path_.size() > longest_path_.size() || path_.empty() || is_done(s)) {
+        longest_ = s;
+        longest_path_ = path_;
+      }
+      if (is_done(s)) return true;
+      const Ahead others = ahead(s);
+      if (is_hopeless(s, others) || has_deadlock(s, others)) return false;
+      std::uint32_t p = 0;
+      while (p < rules_.size() && !(can_run(s, p) && is_safe(s, p, others))) ++p;
+      if (p == rules_.size()) break;
+      s = step(s, p);
+      path_.push_back(p);
+    }
+    for (const State& known : dead_ends_)
+      if (known.placed == s.placed && known.held == s.held && known.by_passes == s.by_passes) return false;
+    for (std::uint32_t p = 0; p < rules_.size(); ++p)
+      if (can_run(s, p) && has_end_behind(s, p)) return true;
+    dead_ends_.push_back(s);  // what is open depends on who is placed alone
+    return false;
+  }
+  /// Goes on from the longest start until a pass has lost hope, or none can run. Deadlocks are foreseen
+  /// before that.
+  constexpr void run_to_dead_end() {
+    while (!is_hopeless(longest_, ahead(longest_))) {
+      const std::optional<std::uint32_t> next = first_that_can_run(longest_);
+      if (!next) return;
+      longest_ = step(longest_, *next);
+      longest_path_.push_back(*next);
+    }
+  }
+  constexpr auto has_end_behind(const State& s, std::uint32_t p) -> bool {
+    const std::uint32_t length = path_.size();
+    path_.push_back(p);
+    const bool result = has_end(step(s, p));
+    path_.resize(length);
+    return result;
+  }
+
+  // Who has to follow whom ----------------------------------------------------------------------------------
+
+  constexpr void add(const MustFollow& reason) {
+    Bits& known = directly_after_[static_cast<std::uint32_t>(reason.pass)];
+    if ((known & bit(reason.other)) != 0) return;
+    known |= bit(reason.other);
+    reasons_.push_back(reason);
+  }
+  /// `after_` from `directly_after_`: who has to follow whom by way of others, too.
+  constexpr void close() {
+    after_ = directly_after_;
+    for (std::uint32_t k = 0; k < after_.size(); ++k)
+      for (Bits& row : after_)
+        if ((row & bit(k)) != 0) row |= after_[k];
+  }
+  /// The passes that `tell` picks, as a set.
+  template <class Tell>
+  [[nodiscard]] constexpr auto who(Tell tell) const -> Bits {
+    Bits result = 0;
+    for (std::uint32_t p = 0; p < rules_.size(); ++p)
+      if (tell(rules_[p])) result |= bit(p);
+    return result;
+  }
+  /// What follows from pass `p` and fact `f`, and from what is known of the order so far: `for_third` is what
+  /// a third pass is concerned in.
+  constexpr void reason_about(std::uint32_t p, std::uint32_t f, bool for_third) {
+    const Bits establishers = who([&](const Rules& r) { return (r.establishes & bit(f)) != 0; }) & ~bit(p);
+    const Bits losers = who([&](const Rules& r) { return (r.loses & bit(f)) != 0; }) & ~bit(p);
+    if ((rules_[p].needs & bit(f)) != 0) {
+      // Those that have to run behind the pass are no help to it. If all have to, the contradiction is
+      // complete.
+      Bits helpers = establishers;
+      for (std::uint32_t e = 0; e < rules_.size(); ++e)
+        if ((after_[e] & bit(p)) != 0) helpers &= ~bit(e);
+      if (helpers == 0) helpers = establishers & (~establishers + 1);
+      const bool has_one = std::has_single_bit(helpers);
+      const std::uint32_t e = lowest(helpers);
+      if (has_one) add({p, e, AfterBecause::establishes, f});
+      for (std::uint32_t l = 0; l < rules_.size(); ++l) {
+        if ((losers & bit(l)) == 0) continue;
+        // Not between the two: behind the one that needs the fact, or before the one that establishes it.
+        if (establishers == 0 || (has_one && (after_[l] & bit(e)) != 0)) add({l, p, AfterBecause::needs, f});
+        if (for_third && has_one && (after_[p] & bit(l)) != 0) add({e, l, AfterBecause::loses, f, p});
+      }
+    }
+    if ((rules_[p].forbids & bit(f)) != 0)
+      for (std::uint32_t e = 0; e < rules_.size(); ++e) {
+        if ((establishers & bit(e)) == 0) continue;
+        // Unless a third pass may lose the fact between the two.
+        Bits between = losers & ~after_[e];
+        for (std::uint32_t l = 0; l < rules_.size(); ++l)
+          if ((after_[l] & bit(p)) != 0) between &= ~bit(l);
+        if (between == 0) add({e, p, AfterBecause::forbids, f});
+      }
+  }
+  /// Draws conclusions until there are no more, or some of them contradict each other; those that concern a
+  /// third pass when there are no others, for they are the hardest to explain.
+  constexpr void find_cycle() {
+    directly_after_.resize(rules_.size(), 0);
+    bool for_third = false;
+    for (;;) {
+      const std::uint32_t known = reasons_.size();
+      close();
+      for (std::uint32_t p = 0; p < rules_.size(); ++p)
+        if ((after_[p] & bit(p)) != 0) return take_shortest_cycle();
+      for (std::uint32_t p = 0; p < rules_.size(); ++p)
+        for (std::uint32_t f = 0; f < facts_.size(); ++f)
+          if (((rules_[p].needs | rules_[p].forbids) & bit(f)) != 0) reason_about(p, f, for_third);
+      if (reasons_.size() == known && for_third) return;
+      for_third = reasons_.size() == known;
+    }
+  }
+  constexpr void take_shortest_cycle() {
+    for (std::uint32_t p = 0; p < rules_.size(); ++p) {
+      const Pool<MustFollow> found = cycle_through(p);
+      if (!found.empty() && (cycle_.empty() || found.size() < cycle_.size())) cycle_ = found;
+    }
+  }
+  /// A shortest way from `start` along `reasons_` back to it: breadth first.
+  [[nodiscard]] constexpr auto cycle_through(std::uint32_t start) const -> Pool<MustFollow> {
+    Pool<std::uint32_t> reached_by;  // which reason led to a pass
+    reached_by.resize(rules_.size(), no_reason);
+    Pool<std::uint32_t> queue;
+    queue.push_back(start);
+    for (std::uint32_t next = 0; next < queue.size() && reached_by[start] == no_reason; ++next)
+      for (std::uint32_t r = 0; r < reasons_.size(); ++r) {
+        const auto other = static_cast<std::uint32_t>(reasons_[r].other);
+        if (reasons_[r].pass != queue[next] || reached_by[other] != no_reason) continue;
+        reached_by[other] = r;
+        queue.push_back(other);
+      }
+    Pool<MustFollow> backwards;
+    for (std::size_t p = start; reached_by[start] != no_reason && (backwards.empty() || p != start);) {
+      backwards.push_back(reasons_[reached_by[static_cast<std::uint32_t>(p)]]);
+      p = backwards.back().pass;
+    }
+    Pool<MustFollow> result;
+    for (std::uint32_t i = backwards.size(); i > 0; --i) result.push_back(backwards[i - 1]);
+    return result;
+  }
+  static constexpr std::uint32_t no_reason = ~std::uint32_t{0};
+
+  Span<const Contract* const> contracts_;
+  Pool<FactInfo> facts_;  ///< that matter
+  Pool<Rules> rules_;
+  Bits from_module_ = 0;  ///< facts that some pass needs and no other establishes
+  std::size_t effort_ = 0;
+  Pool<State> dead_ends_;
+  State longest_;
+  Pool<std::uint32_t> longest_path_;
+  Pool<std::uint32_t> path_;
+  Pool<MustFollow> reasons_;
+  Pool<Bits> directly_after_;
+  Pool<Bits> after_;
+  Pool<MustFollow> cycle_;
+};
+
+}  // namespace detail
+
+/// A legal order of passes that have these contracts: indices into `contracts`. None if there is none, if
+/// there are more than `auto_order_limit` passes, or facts that some pass needs or forbids, or if
+/// `auto_order_effort` was in vain.
+///
+/// Of the legal orders it is the one that comes first if passes are compared in the order given, which is
+/// thus kept where it is legal; if the effort is spent before that is certain, it is another one. O(passes x
+/// facts + passes^2) where taking the first pass that can run always leads to the end; otherwise exponential,
+/// in the number of passes that are in each other's way alone.
+[[nodiscard]] constexpr auto find_legal_order(Span<const Contract* const> contracts)
+    -> std::optional<Pool<std::uint32_t>> {
+  if (detail::find_namesake(contracts).fault != detail::Fault::none) return std::nullopt;
+  return detail::OrderSearch(contracts).find();
+}
+
+namespace detail {
+template <class Visitor>
+constexpr void visit_orders(const OrderSearch& search, const OrderSearch::State& state,
+                            Pool<std::uint32_t>& path, std::uint32_t count, Visitor& visit) {
+  if (path.size() == count) return static_cast<void>(visit(path.view()));
+  for (std::uint32_t p = 0; p < count; ++p) {
+    if (!search.can_run(state, p)) continue;
+    path.push_back(p);
+    visit_orders(search, search.step(state, p), path, count, visit);
+    path.resize(path.size() - 1);
+  }
+}
+}  // namespace detail
+
+/// Calls `visit(Span<const std::uint32_t>)` for each legal order of passes that have these contracts, in
+/// alphabetical order: to test that none of them gives another result. The same limits. O(starts of orders x
+/// passes).
+template <class Visitor>
+constexpr void for_each_legal_order(Span<const Contract* const> contracts, Visitor visit) {
+  const detail::OrderSearch search(contracts);
+  if (!search.is_small_enough() || detail::find_namesake(contracts).fault != detail::Fault::none) return;
+  Pool<std::uint32_t> path;
+  detail::visit_orders(search, search.start(), path, static_cast<std::uint32_t>(contracts.size()), visit);
+}
+
+namespace detail {
+
+/// What the search found for `N` passes, as a constant: an order, or why there is none.
+template <std::size_t N>
+struct OrderFound {
+  enum class Is : std::uint8_t { order, same_name, too_many, gave_up, cycle, dead_end };
+  Is is = Is::order;
+  Finding namesake;
+  std::array<std::size_t, N> path{};  ///< the order; of a dead end, the passes before it
+  std::size_t length = 0;
+  std::array<MustFollow, N> cycle{};
+  std::size_t weakest = 0;  ///< the link of the cycle that is the easiest to undo
+  OrderSearch::DeadEnd dead_end;
+};
+
+/// The link of the cycle that is the easiest to undo: that of a pass which does not say that it keeps a fact,
+/// then that of a fact which can be established again, or by another pass.
+[[nodiscard]] constexpr auto weakest_link(Span<const MustFollow> cycle, Span<const Contract* const> contracts)
+    -> std::size_t {
+  for (std::size_t i = 0; i < cycle.size(); ++i)
+    if (cycle[i].is_for_loss() && contracts[cycle[i].loser()]->keeping != Keeping::everything_but) return i;
+  for (const AfterBecause because : {AfterBecause::needs, AfterBecause::loses, AfterBecause::establishes})
+    for (std::size_t i = 0; i < cycle.size(); ++i)
+      if (cycle[i].because == because) return i;
+  return 0;
+}
+
+/// `mentioned` are the facts that some pass needs or forbids; the facts of the answer are indices into it.
+template <std::size_t N>
+[[nodiscard]] consteval auto find_order(const std::array<const Contract*, N>& contracts,
+                                        Span<const FactInfo> mentioned) -> OrderFound<N> {
+  using Is = typename OrderFound<N>::Is;
+  OrderFound<N> found;
+  found.namesake = find_namesake(contracts);
+  if (found.namesake.fault != Fault::none) {
+    found.is = Is::same_name;
+    return found;
+  }
+  OrderSearch search(contracts);
+  if (!search.is_small_enough()) {
+    found.is = Is::too_many;
+    return found;
+  }
+  const auto keep = [&](Span<const std::uint32_t> path) {
+    for (const std::uint32_t p : path) found.path[found.length++] = p;
+  };
+  const auto place = [&](std::size_t fact) {
+    std::size_t i = 0;
+    while (!(mentioned[i] == search.fact(fact))) ++i;
+    return i;
+  };
+  if (const auto order = search.find()) {
+    keep(order->view());
+  } else if (!search.cycle().empty()) {
+    found.is = Is::cycle;
+    found.weakest = weakest_link(search.cycle(), contracts);
+    for (MustFollow follow : search.cycle()) {
+      follow.fact = place(follow.fact);
+      found.cycle[found.length++] = follow;
+    }
+  } else if (search.gave_up()) {
+    found.is = Is::gave_up;
+  } else {
+    found.is = Is::dead_end;
+    keep(search.longest());
+    found.dead_end = search.dead_end();
+    found.dead_end.fact = static_cast<std::uint32_t>(place(found.dead_end.fact));
+  }
+  return found;
+}
+
+/// The order of `P`, and the words for want of one.
+template <class... P>
+struct AutoOrder {
+  using Passes = types<P...>;
+  using Mentioned = join<facts, needs_of<P>..., forbids_of<P>...>;
+  using Found = OrderFound<sizeof...(P)>;
+  static constexpr Found found = find_order<sizeof...(P)>(contracts_of<P...>, fact_infos<Mentioned>);
+
+  template <std::size_t I>
+  using PassAt = at<I, Passes>;
+  template <std::size_t I>
+  using FactAt = at<I, Mentioned>;
+
+  /// For `Choose`: the passes of `found.path`.
+  struct Path {
+    static constexpr auto chosen = [] {
+      Choice<sizeof...(P)> choice;
+      for (; choice.count < found.length; ++choice.count)
+        choice.index[choice.count] = found.path[choice.count];
+      return choice;
+    }();
+  };
+  /// For `Choose`: the passes that establish the fact of the dead end, but not the pass there.
+  struct Establishers {
+    static constexpr auto chosen = [] {
+      Choice<sizeof...(P)> choice;
+      for (std::size_t i = 0; i < sizeof...(P); ++i)
+        if (i != found.dead_end.pass &&
+            Contract::lists(contracts_of<P...>[i]->establishes, fact_infos<Mentioned>[found.dead_end.fact]))
+          choice.index[choice.count++] = i;
+      return choice;
+    }();
+  };
+
+  template <std::size_t I>
+  [[nodiscard]] static consteval auto why() {
+    using namespace verdict;
+    constexpr MustFollow follow = found.cycle[I];
+    using Fact = FactAt<follow.fact>;
+    if constexpr (follow.because == AfterBecause::establishes)
+      return std::type_identity<which_establishes<Fact>>();
+    else if constexpr (follow.because == AfterBecause::needs)
+      return std::type_identity<which_needs<Fact>>();
+    else if constexpr (follow.because == AfterBecause::forbids)
+      return std::type_identity<which_forbids<Fact>>();
+    else
+      return std::type_identity<which_loses<Fact, needed_by<PassAt<follow.third>>>>();
+  }
+  template <std::size_t I>
+  using Why = typename decltype(why<I>())::type;
+
+  [[nodiscard]] static consteval auto mend() {
+    using namespace verdict;
+    constexpr MustFollow link = found.cycle[found.weakest];
+    using Fact = FactAt<link.fact>;
+    if constexpr (link.is_for_loss() && contract_of<PassAt<link.loser()>>.keeping != Keeping::everything_but)
+      return std::type_identity<to_mend<declare_keeps<Fact>, in<PassAt<link.loser()>>>>();
+    else if constexpr (link.because == AfterBecause::needs)
+      return std::type_identity<to_mend<establish<Fact>, before<PassAt<link.other>>>>();
+    else if constexpr (link.because == AfterBecause::establishes)
+      return std::type_identity<to_mend<establish<Fact>, before<PassAt<link.pass>>>>();
+    else if constexpr (link.because == AfterBecause::loses)
+      return std::type_identity<to_mend<establish<Fact>, before<PassAt<link.third>>>>();
+    else
+      return std::type_identity<to_mend<leave_out<PassAt<link.other>>>>();
+  }
+  template <std::size_t... I>
+  [[nodiscard]] static consteval auto word_cycle(std::index_sequence<I...>) {
+    using namespace verdict;
+    return no_legal_order<pass<PassAt<found.cycle[0].pass>>,
+                          must_run_after<PassAt<found.cycle[0].other>, Why<0>>,
+                          which_must_run_after<PassAt<found.cycle[I + 1].other>, Why<I + 1>>...,
+                          typename decltype(mend())::type>();
+  }
+  [[nodiscard]] static consteval auto word_dead_end() {
+    using namespace verdict;
+    using Pass = PassAt<found.dead_end.pass>;
+    using Fact = FactAt<found.dead_end.fact>;
+    if constexpr (!found.dead_end.is_needed)
+      return no_legal_order<pass<Pass>, forbids<Fact>, typename Choose<is_true_behind, Passes, Path>::type,
+                            to_mend<leave_out<Pass>>>();
+    else if constexpr (found.dead_end.is_ahead)
+      return no_legal_order<pass<Pass>, needs<Fact>,
+                            typename Choose<is_established_only_by, Passes, Establishers>::type,
+                            none_of_which_can_run_before, to_mend<establish<Fact>, before<Pass>>>();
+    else
+      return no_legal_order<pass<Pass>, needs<Fact>, typename Choose<is_not_true_behind, Passes, Path>::type,
+                            to_mend<establish<Fact>, before<Pass>>>();
+  }
+  using by_hand = verdict::to_mend<verdict::put_them_in_order, verdict::in<Pipeline<P...>>>;
+  [[nodiscard]] static consteval auto judge() {
+    if constexpr (found.is == Found::Is::order)
+      return verdict::in_order();
+    else if constexpr (found.is == Found::Is::same_name)
+      return word_finding<found.namesake, P...>();
+    else if constexpr (found.is == Found::Is::too_many)
+      return verdict::no_order_found<verdict::there_are_more_than_64_passes_or_facts, by_hand>();
+    else if constexpr (found.is == Found::Is::gave_up)
+      return verdict::no_order_found<verdict::too_many_passes_are_in_the_way_of_each_other, by_hand>();
+    else if constexpr (found.is == Found::Is::cycle)
+      return word_cycle(std::make_index_sequence<found.length - 1>());
+    else
+      return word_dead_end();
+  }
+};
+
+template <class... P>
+[[nodiscard]] consteval auto judge_auto_order() {
+  using Passes = decltype(judge_passes<P...>());
+  if constexpr (!Passes::ok) {
+    return Passes();
+  } else {
+    return AutoOrder<P...>::judge();
+  }
+}
+
+template <class List>
+struct AutoOrderOf;
+template <class... P>
+struct AutoOrderOf<types<P...>> {
+  using type = AutoOrder<P...>;
+};
+/// The passes of `Parts`, passes and pipelines, in the order found for them.
+template <class... Parts>
+struct InOrderFound {
+  using Joined = Join<types, typename PassesIn<Parts>::type...>;
+  using Order = typename AutoOrderOf<typename Joined::type>::type;
+  using type = typename Choose<types, typename Joined::type, typename Order::Path>::type;
+  static constexpr auto table = [] {
+    auto result = Joined::table;
+    for (std::size_t i = 0; i < result.size(); ++i) result[i] = Joined::table[Order::found.path[i]];
+    return result;
+  }();
+};
+
+template <class List>
+struct VerdictOnAutoOrder;
+template <class... P>
+struct VerdictOnAutoOrder<types<P...>> {
+  using type = decltype(judge_auto_order<P...>());
+};
+
+}  // namespace detail
+
+/// The verdict on whether `P` have a legal order.
+template <class... P>
+using auto_order_verdict = decltype(detail::judge_auto_order<P...>());
+
+/// The pipeline of these passes in a legal order. A pipeline among them stands for its passes, which are as
+/// free as the others: what must stay together or in order, contracts have to say.
+///
+///     constexpr auto passes =
+///         auto_order(InPlaceToOutOfPlacePass{}, DeviceRewriterPass{}, AliasingOutputRewritePass{});
+///     // is pipeline(DeviceRewriterPass{}, AliasingOutputRewritePass{}, InPlaceToOutOfPlacePass{})
+///
+/// The order given is kept where it is legal; otherwise it is the order of `find_legal_order`, the same one
+/// each time. A fact that one of the passes needs and others establish, they have to establish before it; one
+/// that none establishes becomes a need of the pipeline. Options stay in their passes. Errs, with the reason,
+/// if there is no legal order.
+template <class... T>
+[[nodiscard]] constexpr auto auto_order(T... parts) {
+  using Verdict = typename detail::VerdictOnAutoOrder<detail::flat<T...>>::type;
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
+  if constexpr (Verdict::ok) {
+    return detail::PipelineMaker::make_by<detail::InOrderFound<T...>>(parts...);
+  } else {
+    return Rejected();
+  }
+}
+
+}  // namespace fxpass
+
+// ---- fxpass/pass/describe.hpp
+
+/// @file
+/// `describe(pipeline)`: passes in order with their contracts, as text.
+
+namespace fxpass {
+
+namespace detail {
+
+/// `  needs       a, b`, or `-` for none.
+template <TextSink Sink, class Facts>
+constexpr void append_facts(Sink& sink, std::string_view title, const Facts& facts) {
+  append_all(sink, "  ", title, facts.empty() ? " -" : "");
+  for (std::size_t i = 0; i < facts.size(); ++i) append_all(sink, i == 0 ? " " : ", ", facts[i].name);
+  append_to(sink, '\n');
+}
+
+}  // namespace detail
+
+/// Writes a contract as `fxpassc passes` shows it: the name of the pass, and a line for each list.
+template <TextSink Sink>
+constexpr void append_to(Sink& sink, const Contract& contract) {
+  append_all(sink, contract.name, '\n');
+  detail::append_facts(sink, "needs      ", contract.needs);
+  detail::append_facts(sink, "forbids    ", contract.forbids);
+  detail::append_facts(sink, "establishes", contract.establishes);
+  if (!contract.establishes_when_on.empty())
+    detail::append_facts(sink, "if on      ", contract.establishes_when_on);
+  switch (contract.keeping) {
+    case Keeping::everything_but:
+      if (contract.listed.empty()) return append_to(sink, "  keeps       everything\n");
+      return detail::append_facts(sink, "keeps       everything but", contract.listed);
+    case Keeping::only: return detail::append_facts(sink, "keeps      ", contract.listed);
+    case Keeping::undeclared: return append_to(sink, "  keeps       what a check after it confirms\n");
+  }
+}
+
+/// The passes of a pipeline in order, each with its contract. O(passes x facts).
+template <class... P>
+[[nodiscard]] constexpr auto describe(const Pipeline<P...>&) -> Text {
+  Text text;
+  (append_to(text, contract_of<P>), ...);
+  return text;
+}
+
+}  // namespace fxpass
+
+// ---- fxpass/pass/kernel_registry.hpp
+
+/// @file
+/// What is known of compiled kernels, and the reading of `nki_kernel_wrapper` calls.
+
+namespace fxpass {
+
+/// Operand `operand` of a kernel is written: its new value is result `result`.
+struct KernelAlias {
+  std::uint32_t operand = 0;  ///< counted among the arguments of the call, or its tensor arguments
+  std::uint32_t result = 0;   ///< 0 for a kernel with one result
+  friend constexpr auto operator==(KernelAlias, KernelAlias) -> bool = default;
+};
+
+/// One compiled kernel, as the kernel compiler describes it.
+struct KernelEntry {
+  std::int64_t kernel_idx = 0;  ///< the index that the call names
+  Text backend_config;          ///< opaque text for the backend
+  Pool<KernelAlias> aliases;    ///< operands are counted among the tensor arguments alone
+};
+
+/// Compiled kernels by their index. A value; filled before the pipeline runs.
+///
+///     KernelRegistry kernels;
+///     kernels.add({.kernel_idx = 3, .backend_config = config, .aliases = {}});
+///     const auto passes = get_default_pass_manager({.kernels = &kernels});
+class KernelRegistry {
+ public:
+  /// Adds a kernel, or replaces the one with its index.
+  constexpr void add(KernelEntry entry) {
+    for (KernelEntry& e : entries_)
+      if (e.kernel_idx == entry.kernel_idx) {
+        e = std::move(entry);
+        return;
+      }
+    entries_.push_back(std::move(entry));
+  }
+  /// The kernel with that index; null if unknown. O(kernels).
+  [[nodiscard]] constexpr auto find(std::int64_t kernel_idx) const -> const KernelEntry* {
+    for (const KernelEntry& e : entries_)
+      if (e.kernel_idx == kernel_idx) return &e;
+    return nullptr;
+  }
+  /// All kernels, in the order in which they were added.
+  [[nodiscard]] constexpr auto entries() const -> Span<const KernelEntry> { return entries_; }
+
+ private:
+  std::vector<KernelEntry> entries_;
+};
+
+/// The operator of kernel calls as traced, and as functionalisation leaves it: the same call, but its results are
+/// values of their own and none of its operands changes.
+inline constexpr std::string_view kernel_operator = "higher_order.nki_kernel_wrapper";
+inline constexpr std::string_view functional_kernel_operator = "higher_order.nki_kernel_wrapper_functional";
+
+namespace detail {
+inline constexpr ops::CatalogRow kernel_row = ops::find_overload("higher_order.nki_kernel_wrapper.default");
+inline constexpr ops::CatalogRow functional_kernel_row =
+    ops::find_overload("higher_order.nki_kernel_wrapper_functional.default");
+}  // namespace detail
+
+/// Whether calls of `op` call a kernel, in either form.
+[[nodiscard]] constexpr auto is_kernel_call(const Operator& op) -> bool {
+  return op.row == detail::kernel_row || op.row == detail::functional_kernel_row;
+}
+
+/// Where the arguments of kernel calls are: calls of one graph give them in one order, as a rule, so that the next call is
+/// read without a look at the texts of its keywords.
+class KernelKeywords {
+ public:
+  /// What an argument is to the call.
+  enum class Role : std::uint8_t { other, kernel_idx, backend_config, aliases, arguments };
+  /// Stands for an argument that the call does not have.
+  static constexpr std::uint32_t not_given = 0xffffffffU;
+  /// By role, the position among the arguments.
+  struct Positions {
+    /// Indexed by `Role`.
+    std::uint32_t of[5] = {not_given, not_given, not_given, not_given, not_given};
+  };
+
+  /// The positions in a call with these arguments. Valid until the next call.
+  constexpr auto positions(const Graph& graph, Span<const Argument> arguments) -> const Positions& {
+    if (!matches(arguments)) learn(graph, arguments);
+    return positions_;
+  }
+
+ private:
+  [[nodiscard]] constexpr auto matches(Span<const Argument> arguments) const -> bool {
+    if (keywords_.size() != arguments.size()) return false;
+    for (std::uint32_t i = 0; i < keywords_.size(); ++i)
+      if (keywords_[i] != arguments[i].keyword()) return false;
+    return true;
+  }
+  constexpr void learn(const Graph& graph, Span<const Argument> arguments) {
+    keywords_.clear();
+    positions_ = {};
+    for (std::uint32_t i = 0; i < arguments.size(); ++i) {
+      keywords_.push_back(arguments[i].keyword());
+      positions_.of[static_cast<std::size_t>(role_of(graph.text(arguments[i].keyword())))] = i;
+    }
+  }
+  [[nodiscard]] static constexpr auto role_of(std::string_view keyword) -> Role {
+    if (keyword == "kernel_idx") return Role::kernel_idx;
+    if (keyword == "backend_config") return Role::backend_config;
+    if (keyword == "operand_output_aliases") return Role::aliases;
+    return keyword == "args" ? Role::arguments : Role::other;
+  }
+
+  Pool<TextId> keywords_;  ///< of the last call
+  Positions positions_;
+};
+
+/// Reads one kernel call, all of whose arguments have names. Valid while the node has the arguments it has.
+class KernelCall {
+  using Role = KernelKeywords::Role;
+
+ public:
+  /// Stands for an argument that the call does not have.
+  static constexpr std::uint32_t not_given = KernelKeywords::not_given;
+
+  /// Of node `id`, a kernel call. O(arguments).
+  constexpr KernelCall(const Graph& graph, NodeId id)
+      : graph_(&graph), id_(id), positions_(KernelKeywords().positions(graph, graph.arguments(id))) {}
+  /// The same, for those who read many calls of the graph.
+  constexpr KernelCall(const Graph& graph, NodeId id, KernelKeywords& keywords)
+      : graph_(&graph), id_(id), positions_(keywords.positions(graph, graph.arguments(id))) {}
+
+  /// What is read.
+  [[nodiscard]] constexpr auto graph() const -> const Graph& { return *graph_; }
+  [[nodiscard]] constexpr auto id() const -> NodeId { return id_; }
+  /// The index of the kernel in a registry; none where the call names none.
+  [[nodiscard]] constexpr auto kernel_idx() const -> std::optional<std::int64_t> {
+    const Argument a = argument(Role::kernel_idx);
+    return a.is(ArgumentKind::integer) ? std::optional(a.integer()) : std::nullopt;
+  }
+  /// Its configuration; empty where it has none.
+  [[nodiscard]] constexpr auto backend_config() const -> std::string_view {
+    const Argument a = argument(Role::backend_config);
+    return a.is(ArgumentKind::string) ? graph_->text(a.text()) : std::string_view();
+  }
+  /// The kernel's arguments: tensors and constants mixed.
+  [[nodiscard]] constexpr auto arguments() const -> Span<const Argument> {
+    const Argument a = argument(Role::arguments);
+    return a.is_sequence() ? graph_->children(a) : Span<const Argument>();
+  }
+  /// Where the call has its configuration and its aliases, among its arguments; `not_given` where it has none.
+  [[nodiscard]] constexpr auto backend_config_position() const -> std::uint32_t { return position(Role::backend_config); }
+  [[nodiscard]] constexpr auto aliases_position() const -> std::uint32_t { return position(Role::aliases); }
+  /// The tensor behind argument `position`, or `no_node`.
+  [[nodiscard]] constexpr auto tensor_at(std::uint32_t position) const -> NodeId {
+    const auto all = arguments();
+    if (position >= all.size() || !all[position].is_node()) return no_node;
+    return graph_->node(all[position].node()).value_kind == ValueKind::tensor ? all[position].node() : no_node;
+  }
+  /// Position among all arguments of the `k`-th tensor argument, or none.
+  [[nodiscard]] constexpr auto tensor_position(std::uint32_t k) const -> std::optional<std::uint32_t> {
+    const auto count = static_cast<std::uint32_t>(arguments().size());
+    for (std::uint32_t i = 0; i < count; ++i)
+      if (tensor_at(i) != no_node && k-- == 0) return i;
+    return std::nullopt;
+  }
+  /// Appends the aliases that the call itself declares, by position among all arguments. False if they are malformed.
+  [[nodiscard]] constexpr auto declared_aliases(Pool<KernelAlias>& aliases) const -> bool {
+    const Argument dict = argument(Role::aliases);
+    if (dict.is_none()) return true;
+    if (!dict.is(ArgumentKind::dict)) return false;
+    const auto items = graph_->children(dict);
+    for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
+      if (!items[i].is(ArgumentKind::integer) || !items[i + 1].is(ArgumentKind::integer)) return false;
+      aliases.push_back({static_cast<std::uint32_t>(items[i].integer()),
+                         static_cast<std::uint32_t>(items[i + 1].integer())});
+    }
+    return true;
+  }
+  /// What `registry`, which may be null, knows of the kernel; null if nothing. O(kernels).
+  [[nodiscard]] constexpr auto entry_in(const KernelRegistry* registry) const -> const KernelEntry* {
+    const auto idx = kernel_idx();
+    return idx && registry != nullptr ? registry->find(*idx) : nullptr;
+  }
+
+ private:
+  /// None where it is not given.
+  [[nodiscard]] constexpr auto argument(Role role) const -> Argument {
+    if (position(role) == not_given) return {};
+    return graph_->arguments(id_)[position(role)];
+  }
+
+  [[nodiscard]] constexpr auto position(Role role) const -> std::uint32_t {
+    return positions_.of[static_cast<std::size_t>(role)];
+  }
+
+  const Graph* graph_;
+  NodeId id_;
+  KernelKeywords::Positions positions_;
+};
+
+/// The operands that a kernel call writes, by position among all its arguments: as the call declares them, else as
+/// `entry`, what is registered of the kernel, says. A call that declares none and is not registered, so that `entry` is
+/// null, is an error: it is not known to write nothing. O(arguments x aliases).
+[[nodiscard]] constexpr auto kernel_aliases(const KernelCall& kernel, const KernelEntry* entry)
+    -> Expected<Pool<KernelAlias>> {
+  const Graph& graph = kernel.graph();
+  const NodeId id = kernel.id();
+  Pool<KernelAlias> aliases;
+  if (!kernel.declared_aliases(aliases))
+    return error_at(graph, id, DiagnosticCode::unsupported,
+                    "operand_output_aliases is not a dict of integers to integers");
+  if (aliases.empty()) {
+    // A configured call has been through the kernel compiler: an empty map then means that nothing is written.
+    if (entry == nullptr && !kernel.backend_config().empty()) return aliases;
+    if (entry == nullptr)
+      return error_at(graph, id, DiagnosticCode::unknown_kernel,
+                      text_of("kernel ", kernel.kernel_idx().value_or(-1), " declares no aliases and is in no kernel "
+                              "registry, so what it writes is not known; register it (--nki-kernels)"));
+    for (const KernelAlias alias : entry->aliases) {
+      const auto position = kernel.tensor_position(alias.operand);
+      if (!position)
+        return error_at(graph, id, DiagnosticCode::unknown_kernel,
+                        text_of("kernel ", entry->kernel_idx, " is registered with an alias of tensor argument ",
+                                alias.operand, ", which the call does not have"));
+      aliases.push_back({*position, alias.result});
+    }
+  }
+  for (const KernelAlias alias : aliases)
+    if (kernel.tensor_at(alias.operand) == no_node)
+      return error_at(graph, id, DiagnosticCode::unsupported,
+                      text_of("operand_output_aliases names argument ", alias.operand, ", which is no tensor"));
+  return aliases;
+}
+
+/// Writes `aliases`, by position among all arguments, into the call's keyword `operand_output_aliases`, if they are not
+/// those it has.
+constexpr void set_kernel_aliases(Graph& graph, const KernelCall& kernel, const Pool<KernelAlias>& aliases) {
+  if (kernel.aliases_position() == KernelCall::not_given) return;
+  const std::uint32_t at = graph.node(kernel.id()).arguments.begin + kernel.aliases_position();
+  const Argument old = graph.arguments_in({at, 1})[0];
+  // What a call declares is what it is said to have; only one that declares nothing is told.
+  if (old.is(ArgumentKind::dict) && old.children().count == 2 * aliases.size()) return;
+  Range items{graph.argument_count(), 2 * aliases.size()};
+  for (const KernelAlias alias : aliases) {
+    const Argument item[] = {alias.operand, alias.result};
+    graph.add_arguments(item);
+  }
+  graph.mutable_arguments_in({at, 1})[0] = Argument::group(ArgumentKind::dict, items).with_keyword(old.keyword());
+}
+
+}  // namespace fxpass
+
+// ---- fxpass/pass/named_pipeline.hpp
+// First, so that the errors of this header are told with few lines of "included from".
+
+/// @file
+/// `named<"cleanup">(pipeline(a, b))`: a pipeline as one pass.
+
+namespace fxpass {
+
+namespace detail {
+
+/// Passes `P` that run inside pass `Whole`, whose contract is theirs. A run starts from a module of which
+/// what they need is known, and no more: what else is true outside is the business of the pipeline that
+/// `Whole` is in.
+template <class Whole, class... P>
+struct Part {
+  using Needs = typename JointContract<P...>::needs;
+  using Entry = typename ModuleOfSet<Needs>::type;
+  using Exit = typename RunPlan<Needs, P...>::Result;
+
+  /// The module that a run starts from. The artifacts are copied: `Whole` does not own those that it only
+  /// reads.
+  [[nodiscard]] static constexpr auto enter(Graph graph, const Artifacts<Whole>& artifacts) -> Entry {
+    slots_of<Needs> slots;
+    copy_artifacts(Needs(), artifacts, slots);
+    return ModuleMaker::make(Needs(), std::move(graph), slots);
+  }
+  /// Runs the passes. `context` is that of `Whole`.
+  [[nodiscard]] static constexpr auto run(const Pipeline<P...>& passes, Entry module, Context& context)
+      -> Expected<Exit> {
+    return PipelineRunner<Entry, P...>(PipelineMaker::members(passes), std::move(module), context)
+        .run_as_part();
+  }
+  /// Hands over what a run has made.
+  static constexpr void leave(Exit module, Graph& graph, const Artifacts<Whole>& artifacts) {
+    slots_of<typename Exit::facts> slots;
+    graph = ModuleMaker::take_apart(module, slots);
+    move_artifacts(establishes_of<Whole>(), slots, artifacts);
+  }
+
+ private:
+  template <class... F>
+  static constexpr void copy_artifacts(facts<F...>, const Artifacts<Whole>& from, slots_of<Needs>& to) {
+    (copy_artifact<F>(from, to), ...);
+  }
+  template <class F>
+  static constexpr void copy_artifact(const Artifacts<Whole>& from, slots_of<Needs>& to) {
+    if constexpr (FactWithArtifact<F>) static_cast<ArtifactSlot<F>&>(to).value = from.template get<F>();
+  }
+  template <class... F, class Slots>
+  static constexpr void move_artifacts(facts<F...>, Slots& from, const Artifacts<Whole>& to) {
+    (move_artifact<F>(from, to), ...);
+  }
+  template <class F, class Slots>
+  static constexpr void move_artifact(Slots& from, const Artifacts<Whole>& to) {
+    if constexpr (FactWithArtifact<F>)
+      to.template get<F>() = std::move(static_cast<ArtifactSlot<F>&>(from).value);
+  }
+};
+
+}  // namespace detail
+
+/// Passes `P` as one pass. Its contract is theirs; observers see one step, whose statistics are those of the
+/// passes with `pass.` in front of the key; the passes share traversals whoever looks on.
+template <TextConstant Name, class... P>
+struct NamedPipeline {
+  static constexpr std::string_view name = Name.view();
+  /// For the verdict on a pass that is looked for and is in here.
+  using passes_inside = detail::types<P...>;
+
+  using needs = needs_of<Pipeline<P...>>;
+  using forbids = forbids_of<Pipeline<P...>>;
+  using establishes = establishes_of<Pipeline<P...>>;
+  using establishes_when_on = establishes_when_on_of<Pipeline<P...>>;
+  using keeps = typename detail::KeepsOf<Pipeline<P...>>::type;
+
+  /// What it is made of.
+  Pipeline<P...> passes;
+
+  constexpr auto run(Graph& graph, Artifacts<NamedPipeline>& artifacts, Context& context) const -> Status {
+    using Part = detail::Part<NamedPipeline, P...>;
+    auto done = Part::run(passes, Part::enter(std::move(graph), artifacts), context);
+    if (!done) return std::move(done.error());
+    // NOLINTNEXTLINE(bugprone-use-after-move): the graph gets a new value
+    Part::leave(*std::move(done), graph, artifacts);
+    return {};
+  }
+};
+
+/// `passes` as one pass, for `optional_pass`, for a log that tells of stages, or where an `insert_before`
+/// must not come between them. A pipeline without a name dissolves in the pipeline that it is put into.
+template <TextConstant Name, class... P>
+[[nodiscard]] constexpr auto named(Pipeline<P...> passes) -> NamedPipeline<Name, P...> {
+  return {std::move(passes)};
+}
+
+}  // namespace fxpass
+
+// ---- fxpass/pass/optional_pass.hpp
+// First, so that the errors of this header are told with few lines of "included from".
+
+/// @file
+/// `optional_pass(p, on)`: a pass that an option switches on or off, when the program runs.
+///
+///     const auto passes = get_default_pass_manager().replace<DeviceRewriterPass>(
+///         optional_pass(DeviceRewriterPass{}, options.rewrites_devices));
+
+namespace fxpass {
+
+template <class P>
+class OptionalPass;
+
+namespace detail {
+
+/// The facts in `List` for which a check can stand in, or those for which none can.
+template <bool Checkable, class List>
+struct VouchedFor;
+template <bool Checkable, class... F>
+struct VouchedFor<Checkable, facts<F...>> {
+  static constexpr auto chosen = [] {
+    Choice<sizeof...(F)> choice;
+    const std::array<FactInfo, sizeof...(F)> infos{fact_info<F>...};
+    for (std::size_t i = 0; i < infos.size(); ++i)
+      if (infos[i].can_be_rechecked() == Checkable) choice.index[choice.count++] = i;
+    return choice;
+  }();
+};
+template <bool Checkable, class List>
+using vouched_for = typename Choose<facts, List, VouchedFor<Checkable, List>>::type;
+
+/// Facts that a pass which keeps `Keeps` leaves true, those that it establishes among them.
+template <class Keeps, class Established>
+struct AlsoKeep {
+  using type = Keeps;
+};
+template <class... K, class... E>
+struct AlsoKeep<facts<K...>, facts<E...>> {
+  using type = fact_set<K..., E...>;
+};
+template <class... K, class... E>
+struct AlsoKeep<everything_but<K...>, facts<E...>> {
+  struct Lost {
+    static constexpr auto chosen = [] {
+      Choice<sizeof...(K)> choice;
+      const std::array<bool, sizeof...(K)> kept{lists<K, facts<E...>>...};
+      for (std::size_t i = 0; i < kept.size(); ++i)
+        if (!kept[i]) choice.index[choice.count++] = i;
+      return choice;
+    }();
+  };
+  using type = typename Choose<everything_but, facts<K...>, Lost>::type;
+};
+
+/// A pass and its switch.
+template <class P>
+class Switch : public P {
+ public:
+  using wrapped_pass = P;
+  using establishes = vouched_for<true, establishes_of<P>>;
+  using establishes_when_on = join<facts, vouched_for<false, establishes_of<P>>, establishes_when_on_of<P>>;
+  using keeps = typename AlsoKeep<typename KeepsOf<P>::type, establishes_of<P>>::type;
+
+  constexpr Switch(P pass, bool on) : P(std::move(pass)), on_(on) {}
+
+  /// Whether the pass will run.
+  [[nodiscard]] constexpr auto is_on() const -> bool { return on_; }
+  /// The same pass, switched on or off.
+  [[nodiscard]] constexpr auto switched(bool on) const -> OptionalPass<P> {
+    return {static_cast<const P&>(*this), on};
+  }
+
+ protected:
+  /// In place of the pass.
+  [[nodiscard]] static constexpr auto check(const Graph& graph) -> Status {
+    Diagnostics errors;
+    for (const FactInfo& fact : fact_infos<establishes>)
+      check_fact(fact, graph, errors, "the pass is switched off, and the graph is not");
+    if (!errors.empty()) return errors;
+    return {};
+  }
+
+ private:
+  bool on_;
+};
+
+template <class P>
+class SwitchedRun : public Switch<P> {
+ public:
+  using Switch<P>::Switch;
+
+  constexpr auto run(Graph& graph, [[maybe_unused]] artifacts_for<P>& artifacts, Context& context) const
+      -> Status {
+    if (!this->is_on()) return this->check(graph);
+    const P& pass = *this;
+    if constexpr (LookingPass<P>) context.claim_unchanged();
+    if constexpr (ArtifactPass<P>) {
+      return pass.run(graph, artifacts, context);
+    } else {
+      return run_on_graph(pass, graph, context);
+    }
+  }
+};
+
+/// A forward pass stays one, so that it shares traversals.
+template <class P>
+class SwitchedSweep : public Switch<P> {
+ public:
+  using Switch<P>::Switch;
+  /// None if the pass is off.
+  using State = std::optional<sweep_state<P>>;
+
+  constexpr auto begin(Graph& graph, artifacts_for<P>& artifacts, Context& context) const -> State {
+    if (!this->is_on()) return std::nullopt;
+    return P::begin(graph, artifacts, context);
+  }
+  constexpr auto visit(State& state, Sweep& sweep) const -> Status {
+    if (!state) return {};
+    return P::visit(*state, sweep);
+  }
+  constexpr auto finish(State& state, Graph& graph, Context& context) const -> Status {
+    if (!state) return this->check(graph);
+    return P::finish(*state, graph, context);
+  }
+};
+
+template <class P>
+struct SwitchFor {
+  using type = SwitchedRun<P>;
+};
+template <ForwardPass P>
+struct SwitchFor<P> {
+  using type = SwitchedSweep<P>;
+};
+
+}  // namespace detail
+
+/// Pass `P` with a switch. It has the name of the pass, and is in a pipeline what the pass would be there:
+/// `insert_before<P>`, `replace<P>` and the like find it.
+///
+/// Switched on it is the pass. Switched off it leaves the graph alone, and what the pass would establish has
+/// to be true already: facts that a graph shows are checked, with `fact_violated` where they are not true, so
+/// that `establishes` holds either way. No check can stand in for other facts, such as an analysis: they stay
+/// true if they were, and are otherwise not promised, so that a later pass which needs them does not compile.
+/// Needs and forbids are those of the pass, whether or not it will run. `PassReport::skipped` tells
+/// observers.
+template <class P>
+class OptionalPass : public detail::SwitchFor<P>::type {
+ public:
+  /// `pass`, switched on or off.
+  constexpr OptionalPass(P pass, bool on) : detail::SwitchFor<P>::type(std::move(pass), on) {}
+};
+
+/// `pass`, if `on`: see `OptionalPass`.
+template <class P>
+[[nodiscard]] constexpr auto optional_pass(P pass, [[maybe_unused]] bool on) {
+  using Verdict = decltype(detail::judge_pass<P>());
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
+  if constexpr (Verdict::ok) {
+    return OptionalPass<P>(std::move(pass), on);
+  } else {
+    return Rejected();
+  }
+}
+/// Not for a pipeline as such, whose passes stand for themselves: `named<"x">(pipeline(a, b))` is a pass.
+template <class... P>
+[[nodiscard]] constexpr auto optional_pass(const Pipeline<P...>&, bool) -> Rejected {
+  using Verdict = verdict::not_a_pass<Pipeline<P...>, verdict::is_a_pipeline_without_a_name,
+                                      verdict::to_mend<verdict::wrap_in_named<Pipeline<P...>>>>;
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
+  return {};
 }
 
 }  // namespace fxpass
@@ -8746,26 +11603,39 @@ template <class Sequence>
 
 namespace fxpass {
 
-/// Process groups by name, each as a complete partition of the world: the groups of all ranks, not only of one's own.
+/// Process groups by name, each as a complete partition of the world: the groups of all ranks, not only of
+/// one's own.
+///
+///     ProcessGroups groups(4);
+///     const Status known = groups.add("tp", {{0, 1}, {2, 3}});
+///     const auto passes = get_default_pass_manager({.groups = &groups});
 class ProcessGroups {
  public:
+  /// A partition of the world.
   struct Group {
-    Text name;
-    Pool<std::int64_t> ranks;  ///< group by group; order inside a group decides which shard a rank owns
-    std::uint32_t group_size = 0;
+    Text name;                     ///< as collectives have it
+    Pool<std::int64_t> ranks;      ///< group by group; order inside a group decides which shard a rank owns
+    std::uint32_t group_size = 0;  ///< ranks in each group
+
+    friend constexpr auto operator==(const Group&, const Group&) -> bool = default;
   };
 
+  /// No groups, and a world of unknown size.
   constexpr ProcessGroups() = default;
+
+  /// No groups, and a world of that many ranks.
   constexpr explicit ProcessGroups(std::int64_t world_size) : world_size_(world_size) {}
 
   /// Number of ranks; 0 if nobody said.
   [[nodiscard]] constexpr auto world_size() const -> std::int64_t { return world_size_; }
+  /// Says how many ranks there are.
   constexpr void set_world_size(std::int64_t size) { world_size_ = size; }
 
-  /// Registers `name` as the partition `groups`, or replaces it. The groups are brought into canonical order: by first
-  /// rank, order inside a group kept. Needs groups of equal size in which each rank of the world stands exactly once;
-  /// the world is as large as the partition unless `world_size` says otherwise.
-  constexpr auto add(std::string_view name, std::span<const std::vector<std::int64_t>> groups) -> Status {
+  /// Registers `name` as the partition `groups`. The groups are brought into canonical order: by first rank, order
+  /// inside a group kept. Needs groups of equal size in which each rank of the world stands exactly once; the world is
+  /// as large as the partition unless `world_size` says otherwise. A name stands for one partition: to add the same
+  /// again is harmless, another one is refused.
+  constexpr auto add(std::string_view name, Span<const std::vector<std::int64_t>> groups) -> Status {
     std::vector<std::vector<std::int64_t>> sorted(groups.begin(), groups.end());
     for (std::size_t i = 0; i < sorted.size(); ++i)
       if (sorted[i].empty() || sorted[i].size() != sorted[0].size())
@@ -8789,30 +11659,33 @@ class ProcessGroups {
     if (group.ranks.size() != world)
       return invalid(name, text_of("it names ", group.ranks.size(), " of ", world,
                                    " ranks; XLA needs the groups of all ranks"));
-    for (Group& g : groups_)
+    for (const Group& g : groups_)
       if (g.name == name) {
-        g = std::move(group);
-        return {};
+        if (g == group) return {};
+        return invalid_process_group(text_of("process group '", name, "' was given before with other ranks"));
       }
     groups_.push_back(std::move(group));
     return {};
   }
   constexpr auto add(std::string_view name, std::initializer_list<std::vector<std::int64_t>> groups) -> Status {
-    return add(name, std::span<const std::vector<std::int64_t>>(groups.begin(), groups.size()));
+    return add(name, Span<const std::vector<std::int64_t>>(groups.begin(), groups.size()));
   }
 
-  /// Null if unknown. O(groups).
+  /// The partition of that name; null if unknown. O(groups).
   [[nodiscard]] constexpr auto find(std::string_view name) const -> const Group* {
     for (const Group& g : groups_)
       if (g.name == name) return &g;
     return nullptr;
   }
-  [[nodiscard]] constexpr auto groups() const -> std::span<const Group> { return groups_; }
+  /// All partitions, in the order in which they were added.
+  [[nodiscard]] constexpr auto groups() const -> Span<const Group> { return groups_; }
 
  private:
-  [[nodiscard]] static constexpr auto invalid(std::string_view name, Text why) -> Status {
-    return Diagnostic::error(DiagnosticCode::invalid_process_group,
-                             text_of("process group '", name, "' is no partition of the world: ", why));
+  [[nodiscard]] static constexpr auto invalid_process_group(Text message) -> Status {
+    return Diagnostic::error(DiagnosticCode::invalid_process_group, std::move(message));
+  }
+  [[nodiscard]] static constexpr auto invalid(std::string_view name, const Text& why) -> Status {
+    return invalid_process_group(text_of("process group '", name, "' is no partition of the world: ", why));
   }
 
   std::int64_t world_size_ = 0;
@@ -8821,25 +11694,284 @@ class ProcessGroups {
 
 }  // namespace fxpass
 
+// ---- fxpass/pass/repeat.hpp
+// First, so that the errors of this header are told with few lines of "included from".
+
+/// @file
+/// `repeat<Limit>(p)`: a pass, or a pipeline, again and again until it changes nothing.
+///
+///     constexpr auto simplify = repeat<20>(pipeline(Fold{}, Drop{}));  // a pass: "repeat(fold | drop)"
+
+namespace fxpass {
+
+template <int Limit, class... P>
+class Repeat;
+
+namespace detail {
+
+/// `repeat(a | b)`, made once for a pass type.
+template <class... P>
+struct NameOfRepeat {
+  static constexpr std::size_t size = [] {
+    std::size_t count = std::string_view("repeat()").size();
+    const std::array<std::string_view, sizeof...(P)> names{P::name...};
+    for (std::size_t i = 0; i < names.size(); ++i) count += names[i].size() + (i == 0 ? 0 : 3);
+    return count;
+  }();
+  static constexpr std::array<char, size> chars = [] {
+    std::array<char, size> result{};
+    std::size_t next = 0;
+    const auto append = [&](std::string_view text) {
+      for (const char c : text) result[next++] = c;
+    };
+    append("repeat(");
+    const std::array<std::string_view, sizeof...(P)> names{P::name...};
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (i != 0) append(" | ");
+      append(names[i]);
+    }
+    append(")");
+    return result;
+  }();
+};
+
+/// Why a second round could not start.
+struct RepeatFault {
+  enum class Is : std::uint8_t { none, need_lost, forbidden_established };
+  Is is = Is::none;
+  std::size_t fact = 0;     ///< which of the joint needs, or of what is forbidden
+  std::size_t culprit = 0;  ///< the pass that made it so
+};
+template <class... P>
+[[nodiscard]] consteval auto find_repeat_fault() -> RepeatFault {
+  using Joint = JointContract<P...>;
+  constexpr auto& needs = fact_infos<typename Joint::needs>;
+  constexpr auto& forbids = fact_infos<typename Joint::forbids>;
+  FactWalk walk(contracts_of<P...>, needs);
+  for (std::size_t i = 0; i < sizeof...(P); ++i) walk.step(i);
+  for (std::size_t n = 0; n < needs.size(); ++n)
+    if (!walk.holds(needs[n])) return {RepeatFault::Is::need_lost, n, walk.state(needs[n]).by};
+  for (std::size_t n = 0; n < forbids.size(); ++n)
+    if (walk.holds(forbids[n])) return {RepeatFault::Is::forbidden_established, n, walk.state(forbids[n]).by};
+  return {};
+}
+/// The first of `contracts` that speaks of `fact` in the list that `list` is.
+[[nodiscard]] consteval auto first_with(Span<const Contract* const> contracts,
+                                        Span<const FactInfo> Contract::* list, const FactInfo& fact)
+    -> std::size_t {
+  std::size_t i = 0;
+  while (!Contract::lists(contracts[i]->*list, fact)) ++i;
+  return i;
+}
+template <int Limit, class... P>
+[[nodiscard]] consteval auto judge_repeat() {
+  using namespace verdict;
+  using Order = order_verdict<P...>;
+  if constexpr (!Order::ok) {
+    return Order();
+  } else if constexpr (Limit < 1) {
+    return not_repeatable<pass<Repeat<Limit, P...>>, has_no_round, to_mend<allow_at_least_one_round>>();
+  } else {
+    using Joint = JointContract<P...>;
+    using Passes = types<P...>;
+    constexpr RepeatFault fault = find_repeat_fault<P...>();
+    if constexpr (fault.is == RepeatFault::Is::none) {
+      return in_order();
+    } else if constexpr (fault.is == RepeatFault::Is::need_lost) {
+      using F = at<fault.fact, typename Joint::needs>;
+      using Culprit = at<fault.culprit, Passes>;
+      using Pass = at<first_with(contracts_of<P...>, &Contract::needs, fact_info<F>), Passes>;
+      if constexpr (contract_of<Culprit>.keeping == Keeping::undeclared)
+        return not_repeatable<pass<Pass>, needs<F>, was_lost_by<Culprit>,
+                              to_mend<declare_keeps<F>, in<Culprit>>>();
+      else
+        return not_repeatable<pass<Pass>, needs<F>, was_lost_by<Culprit>, mend_missing_of<F, Pass>>();
+    } else {
+      using F = at<fault.fact, typename Joint::forbids>;
+      using Culprit = at<fault.culprit, Passes>;
+      using Pass = at<first_with(contracts_of<P...>, &Contract::forbids, fact_info<F>), Passes>;
+      return not_repeatable<pass<Pass>, forbids<F>, was_established_by<Culprit>,
+                            to_mend<leave_out<Culprit>>>();
+    }
+  }
+}
+
+}  // namespace detail
+
+/// Passes `P`, run in rounds until one changes nothing: neither the graph nor the artifacts that the next
+/// round needs.
+///
+/// Needs, forbids, establishes and keeps what the passes do together; what they need, a round must leave
+/// true, and what they forbid, it must not make true. Fails with `no_convergence`, at the first node that
+/// still changes, if round `Limit` changes something, or if a round gives back the module of an earlier one,
+/// from which all would go on as before. Counts `rounds`, the one that changes nothing included, and as
+/// `pass.key` what the passes count over all rounds. A warning that each round gives is given once. Observers
+/// see one step. A round costs a copy of the graph and two comparisons beside the passes; each is O(graph).
+template <int Limit, class... P>
+class Repeat {
+ public:
+  static constexpr std::string_view name{detail::NameOfRepeat<P...>::chars.data(),
+                                         detail::NameOfRepeat<P...>::size};
+  /// How many rounds are allowed.
+  static constexpr int limit = Limit;
+  /// For the verdict on a pass that is looked for and is in here.
+  using passes_inside = detail::types<P...>;
+  using needs = needs_of<Pipeline<P...>>;
+  using forbids = forbids_of<Pipeline<P...>>;
+  using establishes = establishes_of<Pipeline<P...>>;
+  using establishes_when_on = establishes_when_on_of<Pipeline<P...>>;
+  using keeps = typename detail::KeepsOf<Pipeline<P...>>::type;
+
+  /// Repeats `passes`.
+  constexpr explicit Repeat(Pipeline<P...> passes) : passes_(std::move(passes)) {}
+
+  /// What a round is.
+  [[nodiscard]] constexpr auto passes() const -> const Pipeline<P...>& { return passes_; }
+
+  constexpr auto run(Graph& graph, Artifacts<Repeat>& artifacts, Context& context) const -> Status {
+    Entry before = Part::enter(std::move(graph), artifacts);
+    Cycle cycle{before};
+    for (int round = 1;; ++round) {
+      Context said;
+      Expected<Exit> done = Part::run(passes_, before, said);
+      pass_on(said, context);
+      if (!done) return std::move(done.error());
+      if (is_same(before, *done)) {
+        context.count("rounds", round);
+        if (round == 1) context.claim_unchanged();
+        // NOLINTNEXTLINE(bugprone-use-after-move): the graph gets a new value
+        Part::leave(*std::move(done), graph, artifacts);
+        return {};
+      }
+      Entry behind = start_again(*std::move(done));
+      if (behind == cycle.start)
+        return error(before, behind,
+                     text_of("round ", round, " gives back what round ", cycle.round + 1,
+                             " began with: no number of rounds is enough (period ", round - cycle.round, ")"));
+      if (round == Limit)
+        return error(before, behind, text_of("round ", round, " is the last one allowed"));
+      cycle.see(behind, round);
+      before = std::move(behind);
+    }
+  }
+
+ private:
+  using Part = detail::Part<Repeat, P...>;
+  using Entry = typename Part::Entry;
+  using Exit = typename Part::Exit;
+
+  /// Looks for a cycle with one module in hand (R. P. Brent, An improved Monte Carlo factorization algorithm,
+  /// 1980): the module to come back to is changed for a later one after 2, 4, 8, ... rounds, so that it will
+  /// be one of the cycle and the cycle shorter than the next change is away.
+  struct Cycle {
+    Entry start;
+    int round = 0;  ///< whose result `start` is
+    int next = 2;
+    constexpr void see(const Entry& module, int now) {
+      if (now != next) return;
+      start = module;
+      next = now + 2 * (now - round);
+      round = now;
+    }
+  };
+  [[nodiscard]] static constexpr auto start_again(Exit module) -> Entry {
+    detail::slots_of<typename Exit::facts> slots;
+    Graph graph = detail::ModuleMaker::take_apart(module, slots);
+    return detail::ModuleMaker::make(needs(), std::move(graph), slots);
+  }
+  [[nodiscard]] static constexpr auto is_same(const Entry& before, const Exit& behind) -> bool {
+    return before.graph() == behind.graph() && has_same_artifacts(needs(), before, behind);
+  }
+  template <class... F>
+  [[nodiscard]] static constexpr auto has_same_artifacts(facts<F...>, const Entry& before, const Exit& behind)
+      -> bool {
+    return (has_same_artifact<F>(before, behind) && ...);
+  }
+  template <class F>
+  [[nodiscard]] static constexpr auto has_same_artifact([[maybe_unused]] const Entry& before,
+                                                        [[maybe_unused]] const Exit& behind) -> bool {
+    if constexpr (FactWithArtifact<F>) {
+      return before.template artifact<F>() == behind.template artifact<F>();
+    } else {
+      return true;
+    }
+  }
+  /// At the first node that still changes. Where only artifacts do, there is none to name.
+  [[nodiscard]] static constexpr auto error(const Entry& before, const Entry& behind, const Text& message)
+      -> Diagnostic {
+    const NodeId id = behind.graph().first_difference(before.graph());
+    if (id == no_node)
+      return Diagnostic::error(DiagnosticCode::no_convergence,
+                               text_of(message, ", and an analysis still changes"));
+    return error_at(behind.graph(), id, DiagnosticCode::no_convergence,
+                    text_of(message, ", and this node still changes"));
+  }
+  static constexpr void pass_on(const Context& said, Context& context) {
+    for (const Diagnostic& warning : said.warnings()) {
+      bool is_known = false;
+      for (const Diagnostic& known : context.warnings()) is_known = is_known || known == warning;
+      if (!is_known) context.warn(warning);
+    }
+    for (const Statistic& s : said.statistics()) context.count(s.key, s.value);
+    for (const Renumbering& moved : said.moves()) context.renumbered(moved);
+  }
+
+  [[no_unique_address]] Pipeline<P...> passes_;
+};
+
+namespace detail {
+template <int Limit, class Passes>
+struct RepeatOf;
+template <int Limit, class... P>
+struct RepeatOf<Limit, types<P...>> {
+  using Verdict = decltype(judge_repeat<Limit, P...>());
+  using type = Repeat<Limit, P...>;
+};
+}  // namespace detail
+
+/// `p`, a pass or a pipeline, in at most `Limit` rounds, until one changes nothing.
+template <int Limit, class T>
+[[nodiscard]] constexpr auto repeat(T p) {
+  using Made = detail::RepeatOf<Limit, detail::flat<T>>;
+  using Verdict = typename Made::Verdict;
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
+  if constexpr (Verdict::ok) {
+    return typename Made::type(detail::PipelineMaker::make(p));
+  } else {
+    return Rejected();
+  }
+}
+
+}  // namespace fxpass
+
 // ---- fxpass/pass/timer.hpp
 
 #include <chrono>
 
 /// @file
-/// `PassTimer`: how long each pass takes. Not part of pass/observer.hpp, since <chrono> costs as much as all of that.
+/// `PassTimer`: how long each pass takes. Not part of pass/observer.hpp, since `<chrono>` costs that much
+/// again.
 
 namespace fxpass {
 
-/// Writes a line for each pass: `FX Pass 'device_rewriter' completed in 0.0001s`. Put it last among the observers, so
-/// that it does not time the others.
+/// Writes a line for each pass: `FX Pass 'device_rewriter' completed in 0.0001s`, or `FX Pass 'device_rewriter' skipped`
+/// if it is switched off. Put it last among the observers, so that it does not time the others.
+///
+///     Text log;
+///     PassTimer timer(log);
+///     const auto done = passes.run_passes(module, context, timer);
 template <TextSink Sink>
 class PassTimer {
  public:
+  /// Writes to `sink`, which has to outlive it.
   explicit PassTimer(Sink& sink) : sink_(&sink) {}
 
+  /// Observer: starts the clock.
   void before(std::string_view, const Graph&) { start_ = Clock::now(); }
+  /// Observer: writes the line.
   void after(const PassReport& report, const Graph&) {
     const auto taken = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start_).count();
+    if (report.skipped) return append_all(*sink_, "FX Pass '", report.name, "' skipped\n");
     append_all(*sink_, "FX Pass '", report.name, "' completed in ");
     append_seconds(taken);
     append_all(*sink_, "s\n");
@@ -8873,20 +12005,191 @@ class PassTimer {
 
 namespace fxpass {
 
-/// Behind each pass, verifies the graph, and those facts of the module that a graph shows. The first pass that leaves
-/// something wrong ends the run, with diagnostics that name it.
-struct VerifyEach {
-  constexpr auto after(const PassReport& report, const Graph& graph) const -> Status {
+/// Behind each pass, proves what the pass claims:
+///
+///   * the graph is one: `verify` finds nothing;
+///   * each fact that is now true of the module, and that a graph shows, is true: the pass keeps it or
+///     establishes it;
+///   * a pass that claims to have changed nothing has changed nothing.
+///
+/// The first claim that does not hold ends the run, with diagnostics that name pass, claim and node.
+///
+///     VerifyEach verify;
+///     auto done = passes.run_passes(module, context, verify);
+///
+/// Keeps a copy of the graph as it was before the pass. O(nodes + arguments) a pass, and what checkers take.
+class VerifyEach {
+ public:
+  /// Observer: keeps the graph as it is.
+  constexpr void before(std::string_view, const Graph& graph) { before_ = graph; }
+  /// Observer: proves what the pass claims. Errors: `invalid_graph`, `fact_violated`.
+  [[nodiscard]] constexpr auto after(const PassReport& report, const Graph& graph) const -> Status {
     Diagnostics errors;
-    if (Status status = verify(graph); !status) errors = std::move(status).error();
-    // Checkers need a graph that is one.
-    if (errors.empty())
-      for (const FactInfo& fact : report.facts)
-        if (fact.has_check) detail::check_fact(fact, graph, errors, "the graph is not");
+    if (Status valid = verify(graph); !valid) {
+      errors = std::move(valid).error();
+      for (Diagnostic& d : errors) d.message = text_of("behind pass '", report.name, "': ", d.message);
+      return errors;  // what follows needs a graph that is one
+    }
+    if (report.claims_unchanged) prove_unchanged(report, graph, errors);
+    for (const FactInfo& fact : report.facts)
+      if (fact.has_check) prove(fact, report, graph, errors);
     if (errors.empty()) return {};
-    for (Diagnostic& d : errors) d.message = text_of("behind pass '", report.name, "': ", d.message);
     return errors;
   }
+
+ private:
+  constexpr void prove_unchanged(const PassReport& report, const Graph& graph, Diagnostics& errors) const {
+    const NodeId changed = before_.first_difference(graph);
+    if (changed == no_node) return;
+    errors.add(error_at(
+        before_, changed, DiagnosticCode::fact_violated,
+        text_of("pass '", report.name, "' claims to have changed nothing, but it changed this node")));
+  }
+  constexpr void prove(const FactInfo& fact, const PassReport& report, const Graph& graph,
+                       Diagnostics& errors) const {
+    Status shown = fact.check(graph);
+    if (shown) return;
+    const bool is_established = Contract::lists(report.contract->establishes, fact);
+    // Who kept what was not true to begin with is not to blame.
+    const bool was_true = is_established || (verify(before_) && fact.check(before_));
+    for (Diagnostic& d : shown.error()) {
+      d.code = DiagnosticCode::fact_violated;
+      if (was_true)
+        d.message = text_of("pass '", report.name, "' claims to ", is_established ? "establish" : "keep",
+                            " '", fact.name, "', which is not true behind it: ", d.message);
+      else
+        d.message = text_of("pass '", report.name, "' was given a module that is said to be '", fact.name,
+                            "', and is not: ", d.message);
+      errors.add(std::move(d));
+    }
+  }
+
+  Graph before_;
+};
+
+}  // namespace fxpass
+
+// ---- fxpass/support/small_pool.hpp
+
+/// @file
+/// `SmallPool<T, N>`: a `Pool` whose first elements lie in place.
+
+namespace fxpass {
+
+/// A growing array of plain records that allocates only when it grows past `N`: for the sizes of a tensor and the like,
+/// which are made and thrown away all the time and are nearly always few.
+///
+/// Regular: copyable, movable, `==` by elements. Element addresses are stable only until the next growth or move.
+/// Appending is amortised O(1), copying and moving O(size).
+template <class T, std::uint32_t N>
+class SmallPool {
+  static_assert(std::is_trivially_copyable_v<T>, "fxpass::SmallPool holds plain records only");
+
+ public:
+  /// As containers name it.
+  using value_type = T;
+
+  // The elements in place are left as they are until they are used: there may be many of them.
+  /// No elements.
+  constexpr SmallPool() {}  // NOLINT(modernize-use-equals-default)
+
+  /// Copies the elements: O(size).
+  constexpr explicit SmallPool(Span<const T> values) { append(values); }
+  constexpr SmallPool(const SmallPool& other) { append(other.view()); }
+  /// Takes the elements; `other` is then empty. O(1), or O(N) for those in place.
+  constexpr SmallPool(SmallPool&& other) noexcept : size_(other.size_), more_(static_cast<Pool<T>&&>(other.more_)) {
+    take_elements_in_place(other);
+  }
+  /// Copies the elements: O(size).
+  constexpr auto operator=(const SmallPool& other) -> SmallPool& {
+    if (this != &other) {
+      clear();
+      append(other.view());
+    }
+    return *this;
+  }
+  /// Takes the elements; `other` is then empty.
+  constexpr auto operator=(SmallPool&& other) noexcept -> SmallPool& {
+    if (this != &other) {
+      size_ = other.size_;
+      more_ = static_cast<Pool<T>&&>(other.more_);
+      take_elements_in_place(other);
+    }
+    return *this;
+  }
+  constexpr ~SmallPool() = default;
+
+  /// How many elements there are, and whether there is none.
+  [[nodiscard]] constexpr auto size() const -> std::uint32_t { return size_; }
+  [[nodiscard]] constexpr auto empty() const -> bool { return size_ == 0; }
+  /// The elements, one behind the other. Valid until the next growth, and as long as the pool stays where it
+  /// is.
+  [[nodiscard]] constexpr auto data() -> T* { return is_in_place() ? few_ : more_.data(); }
+  [[nodiscard]] constexpr auto data() const -> const T* { return is_in_place() ? few_ : more_.data(); }
+  [[nodiscard]] constexpr auto begin() -> T* { return data(); }
+  [[nodiscard]] constexpr auto end() -> T* { return data() + size_; }
+  [[nodiscard]] constexpr auto begin() const -> const T* { return data(); }
+  [[nodiscard]] constexpr auto end() const -> const T* { return data() + size_; }
+  /// The element at `i`, and the last one. Need an `i < size()`, or an element; neither is checked.
+  [[nodiscard]] constexpr auto operator[](std::uint32_t i) -> T& { return data()[i]; }
+  [[nodiscard]] constexpr auto operator[](std::uint32_t i) const -> const T& { return data()[i]; }
+  [[nodiscard]] constexpr auto back() -> T& { return data()[size_ - 1]; }
+  [[nodiscard]] constexpr auto back() const -> const T& { return data()[size_ - 1]; }
+  /// All elements.
+  [[nodiscard]] constexpr auto view() const -> Span<const T> { return {data(), size_}; }
+
+  /// Appends one record.
+  constexpr void push_back(T value) {
+    if (is_in_place() && size_ < N)
+      few_[size_] = value;
+    else
+      push_back_out_of_place(value);
+    ++size_;
+  }
+  /// Appends `values`, which lie elsewhere.
+  constexpr void append(Span<const T> values) {
+    if (is_in_place() && values.size() <= N - size_) {
+      for (const T& value : values) few_[size_++] = value;
+    } else {
+      for (const T& value : values) push_back(value);
+    }
+  }
+  /// Makes the pool `count` long; new elements are copies of `value`.
+  constexpr void resize(std::uint32_t count, T value = T{}) {
+    while (size_ < count) push_back(value);
+    if (!is_in_place()) more_.resize(count);
+    size_ = count;
+  }
+  /// No elements; memory that was allocated is kept.
+  constexpr void clear() {
+    more_.clear();
+    size_ = 0;
+  }
+
+  /// Equal if the elements are. O(size).
+  friend constexpr auto operator==(const SmallPool& a, const SmallPool& b) -> bool {
+    return same_elements(a.view(), b.view());
+  }
+
+ private:
+  [[nodiscard]] constexpr auto is_in_place() const -> bool { return more_.data() == nullptr; }
+  [[gnu::noinline]] constexpr void push_back_out_of_place(T value) {
+    if (is_in_place()) {
+      more_.reserve(2 * N);
+      for (const T& few : few_) more_.push_back(few);
+    }
+    more_.push_back(value);
+  }
+  /// `other`, whose other elements are here already, is left empty.
+  constexpr void take_elements_in_place(SmallPool& other) {
+    if (is_in_place())
+      for (std::uint32_t i = 0; i < size_; ++i) few_[i] = other.few_[i];
+    other.size_ = 0;
+  }
+
+  T few_[N];
+  std::uint32_t size_ = 0;
+  Pool<T> more_;  ///< all elements, once there have been more than N
 };
 
 }  // namespace fxpass
@@ -8900,13 +12203,18 @@ struct VerifyEach {
 
 namespace fxpass {
 
+/// Numbers of one tensor, one for each dimension. No tensor has many.
+using Dims = SmallPool<std::int64_t, 8>;
+
 /// The numbers of one strided tensor; sizes, strides and offset in elements.
 struct Geometry {
-  Pool<std::int64_t> sizes;
-  Pool<std::int64_t> strides;
-  std::int64_t offset = 0;
+  Dims sizes;    ///< of each dimension
+  Dims strides;  ///< of each dimension
+  std::int64_t offset = 0;     ///< of the first element in the storage
 
+  /// How many dimensions there are.
   [[nodiscard]] constexpr auto rank() const -> std::uint32_t { return sizes.size(); }
+  /// How many elements there are: the product of the sizes.
   [[nodiscard]] constexpr auto element_count() const -> std::int64_t {
     std::int64_t n = 1;
     for (const std::int64_t size : sizes) n *= size;
@@ -8915,8 +12223,8 @@ struct Geometry {
 };
 
 /// Strides of a row-major tensor without gaps. Sizes of 0 count as 1, as in PyTorch.
-[[nodiscard]] constexpr auto contiguous_strides(std::span<const std::int64_t> sizes) -> Pool<std::int64_t> {
-  Pool<std::int64_t> strides;
+[[nodiscard]] constexpr auto contiguous_strides(Span<const std::int64_t> sizes) -> Dims {
+  Dims strides;
   strides.resize(static_cast<std::uint32_t>(sizes.size()), 1);
   std::int64_t stride = 1;
   for (std::size_t i = sizes.size(); i-- > 0;) {
@@ -8981,8 +12289,8 @@ struct Geometry {
 }
 
 /// Whether several elements share a place because a dimension has stride 0; PyTorch refuses to write such a tensor.
-[[nodiscard]] constexpr auto has_expanded_dimension(std::span<const std::int64_t> sizes,
-                                                    std::span<const std::int64_t> strides) -> bool {
+[[nodiscard]] constexpr auto has_expanded_dimension(Span<const std::int64_t> sizes,
+                                                    Span<const std::int64_t> strides) -> bool {
   for (std::size_t i = 0; i < sizes.size(); ++i)
     if (sizes[i] > 1 && strides[i] == 0) return true;
   return false;
@@ -9017,10 +12325,10 @@ struct Geometry {
 
 /// Strides with which `g` can be seen in shape `sizes` without moving elements; none if PyTorch has to copy.
 /// Needs equal element counts. O(rank + sizes).
-[[nodiscard]] constexpr auto view_strides(const Geometry& g, std::span<const std::int64_t> sizes)
-    -> std::optional<Pool<std::int64_t>> {
+[[nodiscard]] constexpr auto view_strides(const Geometry& g, Span<const std::int64_t> sizes)
+    -> std::optional<Dims> {
   if (g.element_count() == 0) return contiguous_strides(sizes);
-  Pool<std::int64_t> strides;
+  Dims strides;
   strides.resize(static_cast<std::uint32_t>(sizes.size()), 1);
   // From the last dimension to the first: old dimensions that continue one another form a block, and each block must
   // be exactly filled by new dimensions.
@@ -9063,16 +12371,17 @@ struct Geometry {
 
 /// Bounds of a slice as Python clamps them: 0 <= start <= end <= size.
 struct SliceBounds {
-  std::int64_t start = 0;
-  std::int64_t end = 0;
-  std::int64_t step = 1;
+  std::int64_t start = 0;  ///< index of the first element
+  std::int64_t end = 0;    ///< index behind the last one that may be taken
+  std::int64_t step = 1;   ///< at least 1
+  /// How many elements the slice has.
   [[nodiscard]] constexpr auto length() const -> std::int64_t { return (end - start + step - 1) / step; }
 };
 /// Python's `start:stop:step`, as written.
 struct SliceArgument {
-  std::optional<std::int64_t> start;
-  std::optional<std::int64_t> stop;
-  std::int64_t step = 1;
+  std::optional<std::int64_t> start;  ///< none: from the front
+  std::optional<std::int64_t> stop;   ///< none: to the end
+  std::int64_t step = 1;              ///< 1 where none is written
 };
 /// The numbers of a slice argument; none if a part is no known integer. Needs an argument of kind slice.
 [[nodiscard]] constexpr auto slice_argument(const Graph& graph, const Argument& slice)
@@ -9087,8 +12396,8 @@ struct SliceArgument {
   return result;
 }
 /// The items of a Python index: those of a tuple, or the index itself.
-[[nodiscard]] constexpr auto index_items(const Graph& graph, const Argument& index) -> Pool<Argument> {
-  Pool<Argument> items;
+[[nodiscard]] constexpr auto index_items(const Graph& graph, const Argument& index) -> SmallPool<Argument, 8> {
+  SmallPool<Argument, 8> items;
   if (index.is(ArgumentKind::tuple))
     items.append(graph.children(index));
   else
@@ -9103,7 +12412,8 @@ struct SliceArgument {
   const TensorMeta* meta = graph.tensor(item.node());
   return meta != nullptr && meta->dtype == DType::boolean ? meta->rank : 1;
 }
-/// Needs a step of at least 1, as PyTorch does.
+/// A slice of a dimension of `size`, its bounds wrapped and clamped as Python does. Needs a step of at least 1,
+/// as PyTorch does.
 [[nodiscard]] constexpr auto clamp_slice(std::optional<std::int64_t> start, std::optional<std::int64_t> end,
                                          std::int64_t step, std::int64_t size) -> SliceBounds {
   const auto clamp = [size](std::int64_t v) {
@@ -9119,9 +12429,9 @@ struct SliceArgument {
 }
 
 /// Sizes with one -1 replaced by what is left of `count` elements; none if that does not come out even.
-[[nodiscard]] constexpr auto infer_sizes(std::span<const std::int64_t> sizes, std::int64_t count)
-    -> std::optional<Pool<std::int64_t>> {
-  Pool<std::int64_t> result;
+[[nodiscard]] constexpr auto infer_sizes(Span<const std::int64_t> sizes, std::int64_t count)
+    -> std::optional<Dims> {
+  Dims result;
   std::int64_t known = 1;
   std::uint32_t open = 0xffffffffU;
   for (const std::int64_t size : sizes) {
@@ -9142,8 +12452,24 @@ struct SliceArgument {
   return result;
 }
 
+/// Whether all numbers of the metadata are known: none is symbolic.
+[[nodiscard]] constexpr auto has_numbers(const Graph& graph, const TensorMeta& meta) -> bool {
+  for (const SymInt size : graph.sizes(meta))
+    if (size.is_symbolic()) return false;
+  for (const SymInt stride : graph.strides(meta))
+    if (stride.is_symbolic()) return false;
+  return !meta.storage_offset.is_symbolic();
+}
+/// Whether a tensor of sizes `from` can be broadcast to exactly `to`. A symbolic size cannot.
+[[nodiscard]] constexpr auto broadcasts_to(Span<const SymInt> from, Span<const std::int64_t> to) -> bool {
+  if (from.size() > to.size()) return false;
+  const auto expanded = to.subspan(to.size() - from.size());
+  for (std::size_t i = 0; i < from.size(); ++i)
+    if (!(from[i] == SymInt(expanded[i])) && !(from[i] == SymInt(1))) return false;
+  return true;
+}
 /// Whether a tensor of sizes `from` can be broadcast to exactly `to`.
-[[nodiscard]] constexpr auto broadcasts_to(std::span<const std::int64_t> from, std::span<const std::int64_t> to) -> bool {
+[[nodiscard]] constexpr auto broadcasts_to(Span<const std::int64_t> from, Span<const std::int64_t> to) -> bool {
   if (from.size() > to.size()) return false;
   const auto expanded = to.subspan(to.size() - from.size());
   for (std::size_t i = 0; i < from.size(); ++i)
@@ -9164,29 +12490,32 @@ struct SliceArgument {
 
 namespace fxpass {
 
+/// Stands for "no tensor", and for "no storage".
 inline constexpr std::uint32_t no_view = 0xffffffffU;
 inline constexpr std::uint32_t no_storage = 0xffffffffU;
 
 /// How a view is made from its parent.
 struct ViewStep {
+  /// The six steps, and what is none of them.
   enum class Kind : std::uint8_t {
-    base,     ///< the storage's own tensor
-    select,   ///< index `start` of dimension `dim`
-    slice,    ///< [start, end) by `step` of dimension `dim`, bounds clamped
+    base,      ///< the storage's own tensor
+    select,    ///< index `start` of dimension `dim`
+    slice,     ///< [start, end) by `step` of dimension `dim`, bounds clamped
     diagonal,  ///< diagonal `start` of dimensions `dim` and `end`, as the last dimension
-    reshape,  ///< to the view's sizes
-    permute,  ///< dimension i is the parent's dimension order[i]
-    expand,   ///< to the view's sizes
-    list,     ///< several views along dimension `dim`, in a list; itself no tensor
-    opaque,   ///< a view that cannot be replayed or inverted
+    reshape,   ///< to the view's sizes
+    permute,   ///< dimension i is the parent's dimension order[i]
+    expand,    ///< to the view's sizes
+    list,      ///< several views along dimension `dim`, in a list; itself no tensor
+    opaque,    ///< a view that cannot be replayed or inverted
   };
-  Kind kind = Kind::base;
-  std::uint32_t dim = 0;
-  std::int64_t start = 0;
-  std::int64_t end = 0;
-  std::int64_t step = 1;
-  Range order;  ///< of a permute, in the analysis' pool of numbers
+  Kind kind = Kind::base;  ///< which step
+  std::uint32_t dim = 0;   ///< of the parent, from the front
+  std::int64_t start = 0;  ///< an index of that dimension; of a diagonal, its offset
+  std::int64_t end = 0;    ///< index behind the slice; of a diagonal, its second dimension
+  std::int64_t step = 1;   ///< of a slice
+  Range order;             ///< of a permute, in the analysis' pool of numbers
 
+  /// Whether the view cannot be replayed or inverted.
   [[nodiscard]] constexpr auto is_opaque() const -> bool { return kind == Kind::list || kind == Kind::opaque; }
   /// Whether the view holds only some of its parent's elements.
   [[nodiscard]] constexpr auto takes_part() const -> bool {
@@ -9196,21 +12525,21 @@ struct ViewStep {
 
 /// One view of a storage.
 struct View {
-  std::uint32_t storage = no_storage;
-  std::uint32_t parent = no_view;
-  ViewStep step;
-  bool has_geometry = false;
-  std::uint32_t rank = 0;
-  std::uint32_t dims = 0;  ///< in the pool of numbers: sizes, then strides
-  std::int64_t offset = 0;
-  DType dtype = DType::f32;
+  std::uint32_t storage = no_storage;  ///< that it is a view of
+  std::uint32_t parent = no_view;      ///< the view it is made from; none for a base
+  ViewStep step;                       ///< how it is made from it
+  bool has_geometry = false;           ///< whether the numbers below are known
+  std::uint32_t rank = 0;              ///< how many dimensions it has
+  std::uint32_t dims = 0;              ///< in the pool of numbers: sizes, then strides
+  std::int64_t offset = 0;             ///< of its first element in the storage, in elements
+  DType dtype = DType::f32;            ///< of its elements
 };
 
 /// One storage, as far as the graph shows it.
 struct Storage {
-  NodeId base = no_node;           ///< placeholder, attribute or the call that made it
-  std::uint32_t root = no_view;    ///< the view that is the base itself
-  bool written = false;
+  NodeId base = no_node;         ///< placeholder, attribute or the call that made it
+  std::uint32_t root = no_view;  ///< the view that is the base itself
+  bool written = false;          ///< whether any of its views is
   /// Inputs of the graph share it at different places: a write cannot be told apart from a read.
   bool undecidable = false;
   /// An operator of unknown schema made it: for all that is known, it is a view of that operator's operands.
@@ -9220,38 +12549,49 @@ struct Storage {
 
 /// A write by a node into a view.
 struct Write {
-  NodeId node;
-  std::uint32_t view = no_view;
+  NodeId node;  ///< that writes
+  std::uint32_t view = no_view;  ///< that is written
   std::uint32_t result = 0;  ///< which result of the node holds the new value, for nodes that write several views
 };
 
 /// What alias analysis found. Ids are those of the graph it was made for.
 class AliasAnalysis {
  public:
-  /// The view that node `id` is; `no_view` for what is no tensor.
+  /// The view that node `id` is; `no_view` for what is no tensor, and for a tensor with a storage of its own that nobody
+  /// has viewed or written so far: of those, nearly all nodes, there is nothing to know.
   [[nodiscard]] constexpr auto view_of(NodeId id) const -> std::uint32_t {
     return id.index < of_node_.size() ? of_node_[id.index] : no_view;
   }
+  /// A view by its id, below `view_count()`; and how many there are.
   [[nodiscard]] constexpr auto view(std::uint32_t id) const -> const View& { return views_[id]; }
   [[nodiscard]] constexpr auto view_count() const -> std::uint32_t { return views_.size(); }
+  /// A storage by its id, below `storage_count()`; that of a view; and how many there are.
   [[nodiscard]] constexpr auto storage(std::uint32_t id) const -> const Storage& { return storages_[id]; }
   [[nodiscard]] constexpr auto storage_of(std::uint32_t view_id) const -> const Storage& {
     return storages_[views_[view_id].storage];
   }
   [[nodiscard]] constexpr auto storage_count() const -> std::uint32_t { return storages_.size(); }
   /// All writes, in program order.
-  [[nodiscard]] constexpr auto writes() const -> std::span<const Write> { return writes_.view(); }
-  [[nodiscard]] constexpr auto sizes(const View& v) const -> std::span<const std::int64_t> {
+  [[nodiscard]] constexpr auto writes() const -> Span<const Write> { return writes_.view(); }
+  /// Sizes of a view. Needs `has_geometry`.
+  [[nodiscard]] constexpr auto sizes(const View& v) const -> Span<const std::int64_t> {
     return numbers_.view(Range{v.dims, v.rank});
   }
-  /// Needs `has_geometry`.
-  [[nodiscard]] constexpr auto strides(const View& v) const -> std::span<const std::int64_t> {
+  /// Strides in elements. Needs `has_geometry`.
+  [[nodiscard]] constexpr auto strides(const View& v) const -> Span<const std::int64_t> {
     return numbers_.view(Range{v.dims + v.rank, v.rank});
   }
-  [[nodiscard]] constexpr auto order(const View& v) const -> std::span<const std::int64_t> {
+  /// For a permute: which dimension of the parent each dimension is.
+  /// Whether it has no elements. Needs `has_geometry`.
+  [[nodiscard]] constexpr auto is_empty(const View& v) const -> bool {
+    for (const std::int64_t size : sizes(v))
+      if (size == 0) return true;
+    return false;
+  }
+  [[nodiscard]] constexpr auto order(const View& v) const -> Span<const std::int64_t> {
     return numbers_.view(v.step.order);
   }
-  /// Needs `has_geometry`.
+  /// Sizes, strides and offset together. Needs `has_geometry`.
   [[nodiscard]] constexpr auto geometry(const View& v) const -> Geometry {
     Geometry g;
     g.sizes.append(sizes(v));
@@ -9261,6 +12601,7 @@ class AliasAnalysis {
   }
 
   // Growing it -------------------------------------------------------------------------------------------------------
+  /// Node `id` is view `view`.
   constexpr void set_view(NodeId id, std::uint32_t view) {
     if (of_node_.size() <= id.index) of_node_.resize(id.index + 1, no_view);
     of_node_[id.index] = view;
@@ -9276,32 +12617,37 @@ class AliasAnalysis {
     }
     return views_.push_back(base);
   }
-  constexpr auto add_view(std::uint32_t parent, ViewStep step, DType dtype, const std::optional<Geometry>& geometry)
-      -> std::uint32_t {
+  /// A view of `parent`, of the same storage. Returns its id.
+  constexpr auto add_view(std::uint32_t parent, ViewStep step, DType dtype, const Geometry* geometry) -> std::uint32_t {
     View v;
     v.storage = views_[parent].storage;
     v.parent = parent;
     v.step = step;
     v.dtype = dtype;
-    if (geometry) set_geometry(v, *geometry);
+    if (geometry != nullptr) set_geometry(v, *geometry);
     return views_.push_back(v);
   }
+  /// A write, behind all others in program order.
   constexpr void add_write(Write write) {
     writes_.push_back(write);
     storages_[views_[write.view].storage].written = true;
   }
   /// Says that the storage of `id`, a call of an unknown operator, may be that of any of `bases`.
-  constexpr void mark_unknown_origin(NodeId id, std::span<const std::int64_t> bases) {
+  constexpr void mark_unknown_origin(NodeId id, Span<const std::int64_t> bases) {
     Storage& s = storages_[views_[of_node_[id.index]].storage];
     s.of_unknown_origin = true;
     s.possible_bases = numbers_.append(bases);
   }
-  [[nodiscard]] constexpr auto possible_bases(std::uint32_t storage) const -> std::span<const std::int64_t> {
+  /// The storages that a storage of unknown origin may be part of.
+  [[nodiscard]] constexpr auto possible_bases(std::uint32_t storage) const -> Span<const std::int64_t> {
     return numbers_.view(storages_[storage].possible_bases);
   }
+  /// Says that inputs share the storage at different places.
   constexpr void mark_undecidable(std::uint32_t storage) { storages_[storage].undecidable = true; }
-  constexpr auto add_numbers(std::span<const std::int64_t> numbers) -> Range { return numbers_.append(numbers); }
+  /// Numbers for `ViewStep::order`.
+  constexpr auto add_numbers(Span<const std::int64_t> numbers) -> Range { return numbers_.append(numbers); }
 
+  /// Equal if the same nodes are the same views and the same writes go into them, by id.
   friend constexpr auto operator==(const AliasAnalysis& a, const AliasAnalysis& b) -> bool {
     if (a.of_node_.size() != b.of_node_.size() || a.writes_.size() != b.writes_.size()) return false;
     for (std::uint32_t i = 0; i < a.of_node_.size(); ++i)
@@ -9353,9 +12699,9 @@ namespace fxpass {
 
 /// What a Python index selects.
 struct IndexedView {
-  std::uint32_t view = no_view;     ///< after integers, slices, None and Ellipsis; no_view: not decidable here
-  bool has_tensors = false;         ///< and index tensors besides, which copy or scatter
-  bool writes_nothing = false;      ///< the index holds False
+  std::uint32_t view = no_view;  ///< after integers, slices, None and Ellipsis; no_view: not decidable here
+  bool has_tensors = false;      ///< and index tensors besides, which copy or scatter
+  bool writes_nothing = false;   ///< the index holds False
 };
 
 /// Makes views in an `AliasAnalysis`. Each function returns the id of a new view, or none where a number is symbolic,
@@ -9365,34 +12711,37 @@ struct IndexedView {
 /// `x.expand(2, 3)[1]` is seen to be written into x, and not into one of two copies of it.
 class ViewMaker {
  public:
+  /// Of a graph and the analysis of it; both have to outlive it.
   constexpr ViewMaker(const Graph& graph, AliasAnalysis& analysis) : graph_(graph), analysis_(analysis) {}
 
+  /// `view[..., index, ...]` at dimension `dim`, which is then gone.
   [[nodiscard]] constexpr auto select(std::uint32_t view, std::int64_t dim, std::int64_t index) const
       -> std::optional<std::uint32_t> {
     if (!has_geometry(view)) return std::nullopt;
-    Geometry g = geometry(view);
-    const auto d = wrap_dimension(dim, g.rank());
-    if (!d || g.rank() == 0) return std::nullopt;
-    const std::int64_t i = wrap_index(index, g.sizes[*d]);
-    if (i < 0 || i >= g.sizes[*d]) return std::nullopt;
+    const View& v = analysis_.view(view);
+    const auto sizes = analysis_.sizes(v);
+    const auto strides = analysis_.strides(v);
+    const auto d = wrap_dimension(dim, v.rank);
+    if (!d || v.rank == 0) return std::nullopt;
+    const std::int64_t i = wrap_index(index, sizes[*d]);
+    if (i < 0 || i >= sizes[*d]) return std::nullopt;
     if (is_expansion(view)) {
       const Expansion e = expansion(view, *d);
+      const Dims kept = without(sizes, *d);
       const auto inner = e.is_added ? std::optional(e.parent) : select(e.parent, e.dim, e.is_repeated ? 0 : i);
-      return inner ? expand(*inner, without(g.sizes, *d).view()) : std::nullopt;
+      return inner ? expand(*inner, kept.view()) : std::nullopt;
     }
     Geometry result;
-    result.offset = g.offset + i * g.strides[*d];
-    for (std::uint32_t k = 0; k < g.rank(); ++k) {
-      if (k == *d) continue;
-      result.sizes.push_back(g.sizes[k]);
-      result.strides.push_back(g.strides[k]);
-    }
+    result.offset = v.offset + i * strides[*d];
+    result.sizes = without(sizes, *d);
+    result.strides = without(strides, *d);
     ViewStep step;
     step.kind = ViewStep::Kind::select;
     step.dim = *d;
     step.start = i;
     return add(view, step, result);
   }
+  /// `view[..., start:end:step_size, ...]` at dimension `dim`; bounds are wrapped and clamped.
   [[nodiscard]] constexpr auto slice(std::uint32_t view, std::int64_t dim, std::optional<std::int64_t> start,
                                      std::optional<std::int64_t> end, std::int64_t step_size) const
       -> std::optional<std::uint32_t> {
@@ -9406,7 +12755,7 @@ class ViewMaker {
     if (is_expansion(view) && b.length() > 0) {
       const Expansion e = expansion(view, *d);
       const auto inner = e.is_repeated ? std::optional(e.parent) : slice(e.parent, e.dim, b.start, b.end, b.step);
-      Pool<std::int64_t> sizes = g.sizes;
+      Dims sizes = g.sizes;
       sizes[*d] = b.length();
       return inner ? expand(*inner, sizes.view()) : std::nullopt;
     }
@@ -9421,6 +12770,7 @@ class ViewMaker {
     step.step = b.step;
     return add(view, step, g);
   }
+  /// The diagonal of dimensions `dim1` and `dim2`, `offset` above the main one, as the last dimension.
   [[nodiscard]] constexpr auto diagonal(std::uint32_t view, std::int64_t offset, std::int64_t dim1,
                                         std::int64_t dim2) const -> std::optional<std::uint32_t> {
     if (!has_geometry(view)) return std::nullopt;
@@ -9449,7 +12799,7 @@ class ViewMaker {
     return add(view, step, result);
   }
   /// To `sizes`, without a -1. None where PyTorch would have to copy.
-  [[nodiscard]] constexpr auto reshape(std::uint32_t view, std::span<const std::int64_t> sizes) const
+  [[nodiscard]] constexpr auto reshape(std::uint32_t view, Span<const std::int64_t> sizes) const
       -> std::optional<std::uint32_t> {
     if (!has_geometry(view)) return std::nullopt;
     Geometry g = geometry(view);
@@ -9459,7 +12809,7 @@ class ViewMaker {
     auto strides = view_strides(g, inferred->view());
     if (!strides) return std::nullopt;
     if (is_expansion(view)) {
-      Pool<std::int64_t> kept = *inferred;
+      Dims kept = *inferred;
       for (std::uint32_t i = 0; i < kept.size(); ++i)
         if ((*strides)[i] == 0) kept[i] = 1;
       if (const auto inner = reshape(analysis_.view(view).parent, kept.view())) return expand(*inner, inferred->view());
@@ -9470,14 +12820,15 @@ class ViewMaker {
     step.kind = ViewStep::Kind::reshape;
     return add(view, step, g);
   }
-  [[nodiscard]] constexpr auto permute(std::uint32_t view, std::span<const std::int64_t> order) const
+  /// Dimension i of the result is dimension `order[i]` of `view`; negative ones count from the end.
+  [[nodiscard]] constexpr auto permute(std::uint32_t view, Span<const std::int64_t> order) const
       -> std::optional<std::uint32_t> {
     if (!has_geometry(view)) return std::nullopt;
     const Geometry g = geometry(view);
     if (order.size() != g.rank()) return std::nullopt;
     Geometry result;
     result.offset = g.offset;
-    Pool<std::int64_t> wrapped;
+    Dims wrapped;
     bool is_identity = true;
     for (std::size_t i = 0; i < order.size(); ++i) {
       const auto d = wrap_dimension(order[i], g.rank());
@@ -9490,7 +12841,7 @@ class ViewMaker {
     if (is_identity) return view;
     if (is_expansion(view)) {
       const std::uint32_t parent = analysis_.view(view).parent;
-      Pool<std::int64_t> padded;
+      Dims padded;
       padded.resize(g.rank() - analysis_.view(parent).rank, 1);
       padded.append(analysis_.sizes(analysis_.view(parent)));
       const auto inner = reshape(parent, padded.view());
@@ -9503,13 +12854,13 @@ class ViewMaker {
     return add(view, step, result);
   }
   /// To `sizes`; -1 keeps a size.
-  [[nodiscard]] constexpr auto expand(std::uint32_t view, std::span<const std::int64_t> sizes) const
+  [[nodiscard]] constexpr auto expand(std::uint32_t view, Span<const std::int64_t> sizes) const
       -> std::optional<std::uint32_t> {
     if (!has_geometry(view)) return std::nullopt;
     const Geometry g = geometry(view);
     if (sizes.size() < g.rank()) return std::nullopt;
     if (is_expansion(view)) {
-      Pool<std::int64_t> resolved;
+      Dims resolved;
       for (std::size_t i = 0; i < sizes.size(); ++i) {
         const std::size_t added = sizes.size() - g.rank();
         resolved.push_back(sizes[i] == -1 && i >= added ? g.sizes[static_cast<std::uint32_t>(i - added)] : sizes[i]);
@@ -9539,7 +12890,7 @@ class ViewMaker {
     const Geometry g = geometry(view);
     const auto d = wrap_dimension(dim, g.rank() + 1);
     if (!d) return std::nullopt;
-    Pool<std::int64_t> sizes;
+    Dims sizes;
     for (std::uint32_t i = 0; i <= g.rank(); ++i) {
       if (i == *d) sizes.push_back(1);
       if (i < g.rank()) sizes.push_back(g.sizes[i]);
@@ -9553,22 +12904,23 @@ class ViewMaker {
     ViewStep step;
     step.kind = ViewStep::Kind::list;
     step.dim = *d;
-    return analysis_.add_view(view, step, analysis_.view(view).dtype, std::nullopt);
+    return analysis_.add_view(view, step, analysis_.view(view).dtype, nullptr);
   }
   /// A view that can be read as long as its storage is not written, and no more.
   constexpr auto opaque(std::uint32_t view, NodeId node) const -> std::uint32_t {
     ViewStep step;
     step.kind = ViewStep::Kind::opaque;
     const TensorMeta* meta = graph_.tensor(node);
+    const auto g = geometry_of(graph_, node);
     return analysis_.add_view(view, step, meta != nullptr ? meta->dtype : analysis_.view(view).dtype,
-                              geometry_of(graph_, node));
+                              g ? &*g : nullptr);
   }
 
   /// What `view[index]` is, as far as views go. O(rank) for each index item.
   [[nodiscard]] constexpr auto index(std::uint32_t view, const Argument& index) const -> IndexedView {
     IndexedView result;
     if (!has_geometry(view)) return result;
-    const Pool<Argument> items = index_items(graph_, index);
+    const auto items = index_items(graph_, index);
     std::int64_t consumed = 0;
     for (const Argument& item : items) consumed += dimensions_indexed(graph_, item);
     std::optional<std::uint32_t> current = view;
@@ -9631,11 +12983,10 @@ class ViewMaker {
     const std::uint32_t d = dim - added;
     return {v.parent, d, false, analysis_.sizes(parent)[d] != analysis_.sizes(v)[dim]};
   }
-  [[nodiscard]] static constexpr auto without(const Pool<std::int64_t>& sizes, std::uint32_t dim)
-      -> Pool<std::int64_t> {
-    Pool<std::int64_t> result;
-    for (std::uint32_t i = 0; i < sizes.size(); ++i)
-      if (i != dim) result.push_back(sizes[i]);
+  [[nodiscard]] static constexpr auto without(Span<const std::int64_t> numbers, std::uint32_t dim) -> Dims {
+    Dims result;
+    result.append(numbers.first(dim));
+    result.append(numbers.subspan(dim + 1));
     return result;
   }
   [[nodiscard]] constexpr auto has_geometry(std::uint32_t view) const -> bool {
@@ -9645,7 +12996,7 @@ class ViewMaker {
     return analysis_.geometry(analysis_.view(view));
   }
   constexpr auto add(std::uint32_t parent, ViewStep step, const Geometry& g) const -> std::uint32_t {
-    return analysis_.add_view(parent, step, analysis_.view(parent).dtype, g);
+    return analysis_.add_view(parent, step, analysis_.view(parent).dtype, &g);
   }
   [[nodiscard]] constexpr auto slice_by(std::uint32_t view, std::int64_t dim, const Argument& item) const
       -> std::optional<std::uint32_t> {
@@ -9661,20 +13012,22 @@ class ViewMaker {
 /// Decides for each node whether its value is a view, and of what.
 class ViewRules {
  public:
+  /// Of a graph and the analysis of it; both have to outlive it.
   constexpr ViewRules(const Graph& graph, AliasAnalysis& analysis)
       : graph_(graph), analysis_(analysis), make_(graph, analysis) {}
 
-  /// The view that node `id` is, or none if its operator makes a fresh tensor.
-  [[nodiscard]] constexpr auto derive(NodeId id) const -> std::optional<std::uint32_t> {
-    const Operator& op = graph_.op(id);
-    if (op.view == ops::ViewRule::none) return std::nullopt;
-    const NodeId self = viewed_operand(id);
-    if (self == no_node) return std::nullopt;
-    const std::uint32_t parent = analysis_.view_of(self);
-    if (parent == no_view) return std::nullopt;
+  /// The operand that node `id` may be a view of, always its first; `no_node` if its operator makes no views.
+  [[nodiscard]] static constexpr auto viewed_operand(const Graph& graph, NodeId id) -> NodeId {
+    if (graph.op(id).view == ops::ViewRule::none) return no_node;
+    const auto arguments = graph.arguments(id);
+    return arguments.empty() || !arguments[0].is_node() ? no_node : arguments[0].node();
+  }
+  /// The view that a call is, whose viewed operand is `parent`; none if it makes a fresh tensor.
+  [[nodiscard]] constexpr auto derive(const Call& call, std::uint32_t parent) const -> std::optional<std::uint32_t> {
+    const Operator& op = call.op();
     if (analysis_.view(parent).step.is_opaque() && op.view != ops::ViewRule::identity)
-      return make_.opaque(parent, id);
-    return derive(Call(graph_, id), op.view, parent);
+      return make_.opaque(parent, call.id());
+    return derive(call, op.view, parent);
   }
 
   /// The view that member `index` of `list` is, a call that returns several views; opaque where that is not known. What
@@ -9703,27 +13056,21 @@ class ViewRules {
   }
 
  private:
-  /// The operand that a view operator looks at: always its first.
-  [[nodiscard]] constexpr auto viewed_operand(NodeId id) const -> NodeId {
-    const auto arguments = graph_.arguments(id);
-    if (arguments.empty() || !arguments[0].is_node()) return no_node;
-    return arguments[0].node();
-  }
   [[nodiscard]] constexpr auto or_opaque(std::optional<std::uint32_t> view, std::uint32_t parent, NodeId id) const
       -> std::uint32_t {
     return view ? *view : make_.opaque(parent, id);
   }
   /// Sizes of the node's result by its metadata.
-  [[nodiscard]] constexpr auto result_sizes(NodeId id) const -> std::optional<Pool<std::int64_t>> {
+  [[nodiscard]] constexpr auto result_sizes(NodeId id) const -> std::optional<Dims> {
     const auto g = geometry_of(graph_, id);
     if (!g) return std::nullopt;
     return g->sizes;
   }
   [[nodiscard]] constexpr auto numbers(const Call& call, std::string_view name) const
-      -> std::optional<Pool<std::int64_t>> {
+      -> std::optional<Dims> {
     const auto list = call.integers(name);
     if (!list) return std::nullopt;
-    Pool<std::int64_t> result;
+    Dims result;
     for (const SymInt s : *list) {
       if (s.is_symbolic()) return std::nullopt;
       result.push_back(s.value());
@@ -9796,7 +13143,7 @@ class ViewRules {
         return from.rank < 2 ? parent : or_opaque(swap(parent, 0, 1), parent, id);
       case ops::ViewRule::reverse_dimensions: {
         if (!from.has_geometry) return make_.opaque(parent, id);
-        Pool<std::int64_t> order;
+        Dims order;
         for (std::uint32_t i = from.rank; i-- > 0;) order.push_back(i);
         return or_opaque(make_.permute(parent, order.view()), parent, id);
       }
@@ -9856,7 +13203,7 @@ class ViewRules {
 
   [[nodiscard]] constexpr auto swap(std::uint32_t parent, std::uint32_t a, std::uint32_t b) const
       -> std::optional<std::uint32_t> {
-    Pool<std::int64_t> order;
+    Dims order;
     for (std::uint32_t i = 0; i < analysis_.view(parent).rank; ++i) order.push_back(i == a ? b : i == b ? a : i);
     // Swapping dimensions of a tensor without any is allowed and does nothing.
     return order.empty() ? std::optional(parent) : make_.permute(parent, order.view());
@@ -9864,11 +13211,11 @@ class ViewRules {
 
   /// `movedim`: dimension source[i] goes to destination[i], the others stay in order.
   [[nodiscard]] constexpr auto moved_order(const Call& call, std::uint32_t rank) const
-      -> std::optional<Pool<std::int64_t>> {
+      -> std::optional<Dims> {
     const auto source = numbers(call, "source");
     const auto destination = numbers(call, "destination");
     if (!source || !destination || source->size() != destination->size()) return std::nullopt;
-    Pool<std::int64_t> order;
+    Dims order;
     order.resize(rank, -1);
     Pool<std::uint8_t> moved;
     moved.resize(rank, 0);
@@ -9888,11 +13235,12 @@ class ViewRules {
     return order;
   }
 
-  /// `to.*`: the tensor itself if dtype and device are what they were and no copy is asked for. Devices are compared
-  /// where things were when PyTorch traced them: whether `x.to("cuda")` was a copy does not depend on the new target.
+  /// `to` in any overload: the tensor itself if dtype and device are what they were and no copy is asked for.
+  /// Devices are compared where things were when PyTorch traced them: whether `x.to("cuda")` was a copy does
+  /// not depend on the new target.
   [[nodiscard]] constexpr auto cast(const Call& call, std::uint32_t parent) const -> std::optional<std::uint32_t> {
     const TensorMeta* after = graph_.tensor(call.id());
-    const TensorMeta* before = graph_.tensor(viewed_operand(call.id()));
+    const TensorMeta* before = graph_.tensor(viewed_operand(graph_, call.id()));
     if (after == nullptr || before == nullptr) return make_.opaque(parent, call.id());
     if (call.boolean("copy").value_or(false)) return std::nullopt;
     if (after->dtype != before->dtype || after->layout != before->layout ||
@@ -9969,18 +13317,28 @@ namespace detail {
 /// What to make of a kernel that neither declares what it writes nor is registered.
 enum class UnknownKernels : std::uint8_t { refuse, take_for_pure };
 
+/// Takes the nodes of one graph into an analysis, in program order.
 class AliasAnalyser {
  public:
+  /// Fills `analysis`. `kernels` says what kernels write that do not declare it, and may be null; both have
+  /// to outlive it.
   constexpr AliasAnalyser(AliasAnalysis& analysis, const KernelRegistry* kernels,
                           UnknownKernels unknown = UnknownKernels::refuse)
       : analysis_(&analysis), kernels_(kernels), unknown_kernels_(unknown) {}
 
-  /// Takes node `id` in. Needs all nodes before it to be in. O(arguments + rank).
+  /// Whether nodes of this operator have to be taken in. The others make a tensor of their own, of which nothing is known
+  /// before one of these views or writes it.
+  [[nodiscard]] static constexpr auto concerns(const Operator& op) -> bool {
+    const bool calls = op.kind == NodeKind::call_function || op.kind == NodeKind::call_method;
+    if (!calls) return op.kind != NodeKind::get_attr;
+    return op.writes || op.view != ops::ViewRule::none || op.row >= ops::aten_rows;
+  }
+  /// Takes node `id` in. Needs all nodes before it to be in that concern it. O(arguments + rank).
   constexpr auto visit(const Graph& graph, NodeId id) -> Status {
     const Node& node = graph.node(id);
     switch (node.kind) {
       case NodeKind::placeholder: return visit_placeholder(graph, id);
-      case NodeKind::get_attr: add_fresh(graph, id); return {};
+      case NodeKind::get_attr:
       case NodeKind::output: return {};
       case NodeKind::call_module:
         return error_at(graph, id, DiagnosticCode::unsupported,
@@ -9999,11 +13357,23 @@ class AliasAnalyser {
     return view;
   }
 
+  [[nodiscard]] constexpr auto call_of(const Graph& graph, NodeId id) -> Call {
+    return {graph, id, parameters_.of(graph, graph.node(id).op)};
+  }
+  /// The view that an operand is; `no_view` if it is no tensor.
+  constexpr auto view_of(const Graph& graph, NodeId id) -> std::uint32_t {
+    if (id == no_node) return no_view;
+    const std::uint32_t view = analysis_->view_of(id);
+    if (view != no_view) return view;
+    const ValueKind kind = graph.node(id).value_kind;
+    return kind == ValueKind::sym_int || kind == ValueKind::scalar ? no_view : add_fresh(graph, id);
+  }
+
   /// The result of an operator without schema may share storage with any of its operands.
   constexpr void add_unknown(const Graph& graph, NodeId id) {
     Pool<std::int64_t> bases;
     graph.for_each_operand(id, [&](NodeId operand) {
-      if (const std::uint32_t view = analysis_->view_of(operand); view != no_view)
+      if (const std::uint32_t view = view_of(graph, operand); view != no_view)
         bases.push_back(analysis_->view(view).storage);
     });
     add_fresh(graph, id);
@@ -10015,10 +13385,7 @@ class AliasAnalyser {
   constexpr auto visit_placeholder(const Graph& graph, NodeId id) -> Status {
     const std::uint32_t input = graph.input_of(id);
     const std::uint32_t number = input == no_input ? own_storage : graph.inputs()[input].storage;
-    if (number == own_storage || graph.tensor(id) == nullptr) {
-      add_fresh(graph, id);
-      return {};
-    }
+    if (number == own_storage || graph.tensor(id) == nullptr) return {};
     const std::uint64_t hash = number * 0x9e3779b97f4a7c15ULL;
     const std::uint32_t known = shared_table_.find(hash, [&](std::uint32_t i) { return shared_[i].number == number; });
     if (known == detail::IdTable::absent) {
@@ -10048,14 +13415,15 @@ class AliasAnalyser {
 
   constexpr auto visit_call(const Graph& graph, NodeId id) -> Status {
     const Operator& op = graph.op(id);
-    if (Status refused = refuse_writing_subgraphs(graph, id); !refused) return refused;
+    if (!graph.subgraphs().empty())
+      if (Status refused = refuse_writing_subgraphs(graph, id); !refused) return refused;
     if (op.writes) {
       const ops::WriteRule rule = op.write_rule;
       if (Status recorded = record_writes(graph, id, rule); !recorded) return recorded;
       // `x.add_(1)` is x; a kernel, a normalisation and setitem return something else.
       if (rule != ops::WriteRule::kernel && rule != ops::WriteRule::batch_norm && rule != ops::WriteRule::setitem &&
           rule != ops::WriteRule::unknown) {
-        analysis_->set_view(id, analysis_->view_of(self_of(graph, id)));
+        if (const NodeId self = self_of(graph, id); self != no_node) analysis_->set_view(id, view_of(graph, self));
         return {};
       }
     }
@@ -10073,11 +13441,11 @@ class AliasAnalyser {
       add_unknown(graph, id);
       return {};
     }
-    const ViewRules rules(graph, *analysis_);
-    if (const auto view = rules.derive(id))
-      analysis_->set_view(id, *view);
-    else
-      add_fresh(graph, id);
+    const NodeId viewed = ViewRules::viewed_operand(graph, id);
+    if (viewed == no_node) return {};
+    const std::uint32_t parent = view_of(graph, viewed);
+    if (parent == no_view) return {};
+    if (const auto view = ViewRules(graph, *analysis_).derive(call_of(graph, id), parent)) analysis_->set_view(id, *view);
     return {};
   }
 
@@ -10092,7 +13460,7 @@ class AliasAnalyser {
     const auto arguments = graph.arguments(id);
     const NodeId tuple = arguments[0].node();
     const std::int64_t index = arguments[1].is(ArgumentKind::integer) ? arguments[1].integer() : -1;
-    if (graph.op(tuple).view != ops::ViewRule::none) {
+    if (graph.op(tuple).view != ops::ViewRule::none && view_of(graph, tuple) != no_view) {
       analysis_->set_view(id, ViewRules(graph, *analysis_).member(tuple, index, id));
       return;
     }
@@ -10118,12 +13486,12 @@ class AliasAnalyser {
   }
 
   // Writes -----------------------------------------------------------------------------------------------------------
-  [[nodiscard]] static constexpr auto self_of(const Graph& graph, NodeId id) -> NodeId {
+  [[nodiscard]] constexpr auto self_of(const Graph& graph, NodeId id) -> NodeId {
     // Operators whose writes are carried out write their first parameter, `self` or `input`.
     const auto arguments = graph.arguments(id);
     if (graph.op(id).parameters == TextId{} && !arguments.empty() && !arguments[0].is_keyword())
       return arguments[0].is_node() ? arguments[0].node() : no_node;
-    const Call call(graph, id);
+    const Call call = call_of(graph, id);
     if (const NodeId self = call.operand("self"); self != no_node) return self;
     return call.operand("input");
   }
@@ -10140,10 +13508,11 @@ class AliasAnalyser {
       default: break;
     }
     const NodeId self = self_of(graph, id);
-    if (self == no_node || analysis_->view_of(self) == no_view)
+    const std::uint32_t view = view_of(graph, self);
+    if (view == no_view)
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                       text_of(graph.target(id), " writes into something that is no tensor of this graph"));
-    return record(graph, id, analysis_->view_of(self), 0,
+    return record(graph, id, view, 0,
                   rule == ops::WriteRule::fill || rule == ops::WriteRule::zero);
   }
 
@@ -10154,10 +13523,11 @@ class AliasAnalyser {
 
   constexpr auto record_setitem(const Graph& graph, NodeId id) -> Status {
     const auto arguments = graph.arguments(id);
-    if (arguments.size() != 3 || !arguments[0].is_node() || analysis_->view_of(arguments[0].node()) == no_view)
+    const bool has_target = arguments.size() == 3 && arguments[0].is_node();
+    const std::uint32_t self = has_target ? view_of(graph, arguments[0].node()) : no_view;
+    if (self == no_view)
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                       "setitem on something that is no tensor of this graph");
-    const std::uint32_t self = analysis_->view_of(arguments[0].node());
     const IndexedView target = ViewMaker(graph, *analysis_).index(self, arguments[1]);
     if (target.view == no_view) {
       if (Status refused = check_target(graph, id, self, true); !refused) return refused;
@@ -10171,7 +13541,7 @@ class AliasAnalyser {
   }
 
   constexpr auto record_batch_norm(const Graph& graph, NodeId id) -> Status {
-    const Call call(graph, id);
+    const Call call = call_of(graph, id);
     const auto training = call.boolean("training");
     if (!training)
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
@@ -10181,7 +13551,7 @@ class AliasAnalyser {
     for (const std::string_view name : {"running_mean", "running_var"}) {
       const NodeId statistics = call.operand(name);
       if (statistics != no_node)
-        if (Status recorded = record(graph, id, analysis_->view_of(statistics), result, false); !recorded)
+        if (Status recorded = record(graph, id, view_of(graph, statistics), result, false); !recorded)
           return recorded;
       ++result;
     }
@@ -10189,8 +13559,8 @@ class AliasAnalyser {
   }
 
   constexpr auto record_kernel(const Graph& graph, NodeId id) -> Status {
-    auto aliases = kernel_aliases(graph, id, kernels_);
     const KernelCall kernel(graph, id);
+    auto aliases = kernel_aliases(kernel, kernel.entry_in(kernels_));
     if (!aliases) {
       const bool is_unknown = aliases.error().front().code == DiagnosticCode::unknown_kernel;
       if (is_unknown && unknown_kernels_ == UnknownKernels::take_for_pure) return {};
@@ -10198,7 +13568,7 @@ class AliasAnalyser {
     }
     for (const KernelAlias alias : *aliases)
       if (Status recorded =
-              record(graph, id, analysis_->view_of(kernel.tensor_at(alias.operand)), alias.result, false);
+              record(graph, id, view_of(graph, kernel.tensor_at(alias.operand)), alias.result, false);
           !recorded)
         return recorded;
     return {};
@@ -10207,7 +13577,7 @@ class AliasAnalyser {
   constexpr auto record(const Graph& graph, NodeId id, std::uint32_t view, std::uint32_t result,
                         bool writes_one_value) -> Status {
     const View& target = analysis_->view(view);
-    if (target.has_geometry && analysis_->geometry(target).element_count() == 0) return {};
+    if (target.has_geometry && analysis_->is_empty(target)) return {};
     if (Status refused = check_target(graph, id, view, writes_one_value); !refused) return refused;
     if (Status refused = check_overlap(graph, id, view); !refused) return refused;
     analysis_->add_write({id, view, result});
@@ -10232,19 +13602,20 @@ class AliasAnalyser {
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                       text_of("writes into attribute '", graph.target(storage.base),
                               "'; lift it to an input of the graph, or its new value is lost"));
-    for (std::uint32_t v = view_id; v != no_view; v = analysis_->view(v).parent)
-      if (analysis_->view(v).step.is_opaque())
-        return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                        text_of("writes into '", base(), "' through a view that fxpass cannot invert"));
     bool takes_part = false;
+    bool takes_part_of_expanded = false;
     for (std::uint32_t v = view_id; v != no_view; v = analysis_->view(v).parent) {
       const ViewStep& step = analysis_->view(v).step;
-      takes_part = takes_part || step.takes_part();
-      if (takes_part && step.kind == ViewStep::Kind::expand)
+      if (step.is_opaque())
         return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                        text_of("writes into part of an expanded and reshaped view of '", base(),
-                                "'; fxpass cannot tell which places that is"));
+                        text_of("writes into '", base(), "' through a view that fxpass cannot invert"));
+      takes_part = takes_part || step.takes_part();
+      takes_part_of_expanded = takes_part_of_expanded || (takes_part && step.kind == ViewStep::Kind::expand);
     }
+    if (takes_part_of_expanded)
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of("writes into part of an expanded and reshaped view of '", base(),
+                              "'; fxpass cannot tell which places that is"));
     if (view.has_geometry && !writes_one_value && has_expanded_dimension(analysis_->sizes(view), analysis_->strides(view))) {
       const Text what = text_of("writes into an expanded view of '", base(), "', several elements of which are one place; ");
       // Writes by a mask or by indices PyTorch lets through with a warning, and says no more of what they do.
@@ -10294,6 +13665,7 @@ class AliasAnalyser {
   AliasAnalysis* analysis_;
   const KernelRegistry* kernels_;
   UnknownKernels unknown_kernels_;
+  ParameterTable parameters_;
   Pool<Shared> shared_;
   detail::IdTable shared_table_;
   Pool<Member> members_;
@@ -10402,7 +13774,7 @@ struct KernelsConfigured {
 
   static constexpr auto check(const Graph& graph) -> Status {
     for (std::uint32_t i = 0; i < graph.node_count(); ++i)
-      if (is_kernel_call(graph, graph.op(NodeId{i})) && KernelCall(graph, NodeId{i}).backend_config().empty())
+      if (is_kernel_call(graph.op(NodeId{i})) && KernelCall(graph, NodeId{i}).backend_config().empty())
         return error_at(graph, NodeId{i}, DiagnosticCode::fact_violated, "is a kernel call without backend_config");
     return {};
   }
@@ -10432,7 +13804,11 @@ namespace fxpass {
 
 /// Finds aliases and writes, and appends one output for each input that is written, in the order of the inputs: the
 /// input itself, whose value at the end of the program is the one written last. The output's spec names the input
-/// (io_map). Refuses writes that cannot be carried out.
+/// (io_map). Counts `original_output_count`.
+///
+/// Errors: `unsupported_mutation` for a write that cannot be carried out; `eager_would_raise` for one that
+/// PyTorch refuses itself; `unknown_kernel` for a kernel of which nobody says what it writes; `unsupported`
+/// for a call of a module. O(nodes + arguments + rank of views).
 struct AliasingOutputRewritePass {
   static constexpr std::string_view name = "aliasing_output_rewrite";
   using forbids = facts<OutOfPlace>;
@@ -10443,27 +13819,37 @@ struct AliasingOutputRewritePass {
   const KernelRegistry* kernels = nullptr;
 
   struct State {
-    AliasAnalysis* analysis;
-    AliasAnalyser analyser;
+    AliasAnalysis* analysis;  ///< the artifact that is filled
+    AliasAnalyser analyser;   ///< which fills it
+    bool has_changed = false;  ///< the graph: an output more, or what the registry knows of a kernel
   };
 
   constexpr auto begin(Graph&, Artifacts<AliasingOutputRewritePass>& artifacts, Context&) const -> State {
     AliasAnalysis& analysis = artifacts.template get<AliasesAnalysed>();
     return {&analysis, AliasAnalyser(analysis, kernels)};
   }
-  [[nodiscard]] static constexpr auto wants(const Node&, const Operator&) -> bool { return true; }
+  [[nodiscard]] static constexpr auto wants(const Operator& op) -> bool { return AliasAnalyser::concerns(op); }
   constexpr auto visit(State& state, Sweep& sweep) const -> Status {
     Graph& graph = sweep.graph();
     const NodeId id = sweep.id();
-    if (graph.node(id).kind == NodeKind::output) return append_written_inputs(*state.analysis, graph, id);
+    if (graph.node(id).kind == NodeKind::output) {
+      const std::size_t outputs = graph.outputs().size();
+      Status done = append_written_inputs(*state.analysis, graph, id);
+      state.has_changed = state.has_changed || graph.outputs().size() != outputs;
+      return done;
+    }
     if (Status visited = state.analyser.visit(graph, id); !visited) return visited;
     // What the registry knew is said in the graph from now on, so that nothing later has to ask it again.
-    if (is_kernel_call(graph, graph.op(id)))
-      if (const auto aliases = kernel_aliases(graph, id, kernels)) set_kernel_aliases(graph, id, *aliases);
+    if (is_kernel_call(graph.op(id))) {
+      state.has_changed = true;
+      const KernelCall kernel(graph, id);
+      if (const auto aliases = kernel_aliases(kernel, kernel.entry_in(kernels))) set_kernel_aliases(graph, kernel, *aliases);
+    }
     return {};
   }
-  constexpr auto finish(State&, Graph& graph, Context& context) const -> Status {
+  constexpr auto finish(State& state, Graph& graph, Context& context) const -> Status {
     context.count("original_output_count", graph.original_output_count());
+    if (!state.has_changed) context.claim_unchanged();
     return {};
   }
 
@@ -10506,6 +13892,8 @@ namespace fxpass {
 /// among the registered groups; the default group ("0"), and a group as large as the world, is the world. Any other
 /// name is an error: taking the world for a group that nobody knows would silently sum too much.
 /// Counts `resolved_count`, the collectives.
+///
+/// Error: `unresolved_group`. O(operators + collectives x groups named + ranks).
 struct CollectiveReplicaGroupsPass {
   static constexpr std::string_view name = "collective_replica_groups";
   using establishes = facts<ReplicaGroupsResolved>;
@@ -10514,35 +13902,37 @@ struct CollectiveReplicaGroupsPass {
   /// May be null: then no group is known.
   const ProcessGroups* groups = nullptr;
 
+  /// A process group as a collective names it, and the partition that the graph got for it.
   struct Resolved {
-    Text name;
-    std::uint32_t partition = 0;
+    TextId name;                  ///< of the group
+    std::uint32_t partition = 0;  ///< as `Node::replica_groups` stores it
+  };
+  /// Where an operator has the name of its group.
+  struct Place {
+    OpId op;                     ///< the collective's
+    std::uint32_t position = 0;  ///< among positional arguments
   };
   struct State {
-    std::vector<Resolved> resolved;  ///< each name once
-    std::int64_t resolved_count = 0;
+    Pool<Resolved> resolved;          ///< each name once; few
+    std::int64_t resolved_count = 0;  ///< collectives so far
+    Pool<Place> places;               ///< of the operators met; few
   };
 
   constexpr auto begin(Graph&, Artifacts<CollectiveReplicaGroupsPass>&, Context&) const -> State { return {}; }
-  [[nodiscard]] static constexpr auto wants(const Node& node, const Operator& op) -> bool {
-    return node.kind == NodeKind::call_function && op.names_group;
+  [[nodiscard]] static constexpr auto wants(const Operator& op) -> bool {
+    return op.kind == NodeKind::call_function && op.names_group;
   }
   constexpr auto visit(State& state, Sweep& sweep) const -> Status {
     Graph& graph = sweep.graph();
     const NodeId id = sweep.id();
-    const Call call(graph, id);
-    const auto group = call.string("group_name");
-    if (!group)
-      return error_at(graph, id, DiagnosticCode::unresolved_group, "names no process group");
-    std::uint32_t partition = 0;
-    for (const Resolved& r : state.resolved)
-      if (r.name == *group) partition = r.partition;
+    const TextId group = group_of(state, graph, id);
+    if (group == TextId{}) return error_at(graph, id, DiagnosticCode::unresolved_group, "names no process group");
+    std::uint32_t partition = find(state, graph, group);
     if (partition == 0) {
-      const Text group_name(*group);
-      const auto added = add_partition(graph, id, group_name, call.integer("group_size"));
+      const auto added = add_partition(graph, id, graph.text(group), Call(graph, id).integer("group_size"));
       if (!added) return added.error();
       partition = *added;
-      state.resolved.push_back({group_name, partition});
+      state.resolved.push_back({group, partition});
     }
     graph.mutable_node(id).replica_groups = partition;
     ++state.resolved_count;
@@ -10550,10 +13940,41 @@ struct CollectiveReplicaGroupsPass {
   }
   constexpr auto finish(State& state, Graph&, Context& context) const -> Status {
     context.count("resolved_count", state.resolved_count);
+    if (state.resolved_count == 0) context.claim_unchanged();
     return {};
   }
 
  private:
+  static constexpr std::uint32_t not_positional = 0xffffffffU;
+
+  /// The name of the group of a collective; none if it names none.
+  static constexpr auto group_of(State& state, const Graph& graph, NodeId id) -> TextId {
+    const auto arguments = graph.arguments(id);
+    const std::uint32_t position = place_of(state, graph, graph.node(id).op);
+    const bool is_positional = position < arguments.size() && !arguments[position].is_keyword();
+    Argument group;
+    if (is_positional)
+      group = arguments[position];
+    else
+      group = Call(graph, id).given("group_name").value_or(Argument());
+    return group.is(ArgumentKind::string) ? group.text() : TextId();
+  }
+  static constexpr auto place_of(State& state, const Graph& graph, OpId op) -> std::uint32_t {
+    for (const Place& place : state.places)
+      if (place.op == op) return place.position;
+    const auto found = graph.schema(graph.op(op)).find("group_name");
+    const bool is_positional = found && !found->parameter.keyword_only && graph.op(op).parameters == TextId{};
+    state.places.push_back({op, is_positional ? found->position : not_positional});
+    return state.places.back().position;
+  }
+  /// The partition of a group that has been met; 0 if it has not. A name is one text of the graph, as a rule.
+  static constexpr auto find(const State& state, const Graph& graph, TextId group) -> std::uint32_t {
+    for (const Resolved& r : state.resolved)
+      if (r.name == group) return r.partition;
+    for (const Resolved& r : state.resolved)
+      if (graph.text(r.name) == graph.text(group)) return r.partition;
+    return 0;
+  }
   constexpr auto add_partition(Graph& graph, NodeId id, std::string_view group,
                                std::optional<std::int64_t> group_size) const -> Expected<std::uint32_t> {
     const ProcessGroups::Group* known = groups != nullptr ? groups->find(group) : nullptr;
@@ -10583,64 +14004,64 @@ namespace fxpass {
 /// have one (`x.to("cuda")`). A string stays a string ("xla"), a `torch.device` stays one (xla:0); None and ordinals
 /// become the string. `TensorMeta.device` stays what it was: whether `x.to("cuda")` made a copy is decided by where
 /// things were traced. Counts `rewrite_count`, devices that were the target already included.
+/// No program is refused. O(nodes + arguments of calls that take a device).
 struct DeviceRewriterPass {
   static constexpr std::string_view name = "device_rewriter";
   using establishes = facts<OnTargetDevice>;
   using keeps = everything;
 
+  /// What devices become: "xla".
   std::string_view target = "xla";
 
   struct State {
-    Context* context;
-    std::int64_t rewrite_count = 0;
+    Context* context;                ///< where the count goes
+    std::int64_t rewrite_count = 0;  ///< devices so far
     std::optional<Argument> device;  ///< the target as a device of the graph, once it has been used
     std::optional<Argument> string;  ///< and as a text
+    DeviceId replaced{0xffffffffU};  ///< what it replaced last: most calls name one and the same device
   };
 
   constexpr auto begin(Graph&, Artifacts<DeviceRewriterPass>&, Context& context) const -> State {
-    return {&context, 0, {}, {}};
+    return {&context, 0, {}, {}, {0xffffffffU}};
   }
-  [[nodiscard]] static constexpr auto wants(const Node& node, const Operator& op) -> bool {
-    return op.takes_device && node.arguments.count != 0 && node.kind != NodeKind::output &&
-           node.kind != NodeKind::placeholder;
-  }
+  [[nodiscard]] static constexpr auto wants(const Operator& op) -> bool { return op.takes_device; }
   constexpr auto visit(State& state, Sweep& sweep) const -> Status {
     Graph& graph = sweep.graph();
-    const NodeId id = sweep.id();
-    // Positions by the schema: "device" is a parameter of some overloads and a keyword of all factories.
-    const auto position = device_position(graph, id);
-    const auto count = graph.node(id).arguments.count;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const Argument a = graph.arguments(id)[i];
-      const bool is_device = a.is_keyword() ? graph.text(a.keyword()) == "device" : position == i;
-      if (!is_device) continue;
+    std::uint32_t position = 0;
+    bool has_positional = false;  // an operator has one device at most
+    for (Argument& a : graph.mutable_arguments(sweep.id())) {
+      const bool is_rewritten = a.is_keyword() ? graph.text(a.keyword()) == "device"
+                                               : !has_positional && is_device(graph, sweep.op(), a, position);
+      ++position;
+      if (!is_rewritten) continue;
+      has_positional = has_positional || !a.is_keyword();
       ++state.rewrite_count;
-      graph.mutable_arguments(id)[i] = rewritten(state, graph, a).with_keyword(a.keyword());
+      a = rewritten(state, graph, a).with_keyword(a.keyword());
     }
     return {};
   }
   constexpr auto finish(State& state, Graph&, Context&) const -> Status {
     state.context->count("rewrite_count", state.rewrite_count);
+    if (!state.device && !state.string) state.context->claim_unchanged();
     return {};
   }
 
  private:
-  /// Position of a device among the positional arguments; none where the operator has none there.
-  [[nodiscard]] static constexpr auto device_position(const Graph& graph, NodeId id) -> std::optional<std::uint32_t> {
-    const auto arguments = graph.arguments(id);
-    for (std::uint32_t i = 0; i < arguments.size() && !arguments[i].is_keyword(); ++i) {
-      if (arguments[i].is(ArgumentKind::device)) return i;
-      if (!arguments[i].is(ArgumentKind::string)) continue;
-      const auto found = graph.schema(graph.op(id)).find("device");
-      if (found && !found->parameter.keyword_only && found->position == i) return i;
-    }
-    return std::nullopt;
+  /// Whether `a`, the positional argument `position`, is a device. A string is one where the schema has `device` there:
+  /// "device" is a parameter of some overloads and a keyword of all factories.
+  [[nodiscard]] static constexpr auto is_device(const Graph& graph, const Operator& op, const Argument& a,
+                                                std::uint32_t position) -> bool {
+    if (!a.is(ArgumentKind::string)) return a.is(ArgumentKind::device);
+    const auto found = graph.schema(op).find("device");
+    return found && !found->parameter.keyword_only && found->position == position;
   }
   [[nodiscard]] constexpr auto rewritten(State& state, Graph& graph, const Argument& a) const -> Argument {
     if (a.is(ArgumentKind::device)) {
+      if (a.device() == state.replaced) return *state.device;
       const std::string_view old = graph.device(a.device());
       if (old.substr(0, old.find(':')) == target) return a;
       if (!state.device) state.device = Argument(graph.add_device(text_of(target, ":0")));
+      state.replaced = a.device();
       return *state.device;
     }
     if (a.is(ArgumentKind::string) && graph.text(a.text()) == target) return a;
@@ -10665,6 +14086,7 @@ namespace fxpass::ops {
 /// only if its category (bool < integral < floating < complex) is higher than that of all higher ranks together.
 class ResultType {
  public:
+  /// A tensor operand, with dimensions or without.
   constexpr void add_tensor(DType dtype, bool has_dimensions) { add(has_dimensions ? dimensioned_ : zero_dim_, dtype); }
   /// A Python number of the given category; numbers count as int64, float32 and complex64.
   constexpr void add_number(DTypeCategory category) {
@@ -10737,6 +14159,7 @@ namespace fxpass {
 /// is replayed from the base at most once for each version.
 class Functionaliser {
  public:
+  /// Of a graph that `analysis` was made for, which has to outlive it.
   constexpr explicit Functionaliser(const AliasAnalysis& analysis) : analysis_(&analysis) {}
 
   /// Says where new nodes go. Needed before the first write; nothing is inserted before it.
@@ -10745,7 +14168,8 @@ class Functionaliser {
   /// Whether any operand may have to be read from another node than the one it names.
   [[nodiscard]] constexpr auto changes_operands() const -> bool { return changes_operands_; }
 
-  /// Node `id` stands in the graph as it is and holds the newest value of its view.
+  /// Node `id` stands in the graph as it is and holds the newest value of its view. A base need not be defined: it holds
+  /// the value of its storage until that is written.
   constexpr void define(NodeId id) {
     const std::uint32_t view = analysis_->view_of(id);
     if (view == no_view) return;
@@ -10774,16 +14198,18 @@ class Functionaliser {
     grow();
     return storages_[storage_of(view)].version == 0 || is_current(view);
   }
-  /// The node that an operand `id` has to be read from at `position`. `no_node` also where `id` may be a view of something
-  /// that was written since. O(1) if nothing was written to its storage since
-  /// it was read last, else O(depth of its view) new nodes. `no_node` for a view that cannot be replayed.
+  /// The node that an operand `id` has to be read from at `position`; `no_node` for a view that cannot be replayed, and
+  /// where `id` may be a view of something that was written since. O(1) if nothing was written to its storage since it
+  /// was read last, else O(depth of its view) new nodes.
   constexpr auto read(NodeId id, NodeId position) -> NodeId {
     const std::uint32_t view = analysis_->view_of(id);
     if (view == no_view) return substituted(id);
     grow();
     const std::uint32_t storage = storage_of(view);
-    if (storages_[storage].bases_version != version_of_bases(storage)) return no_node;
-    if (storages_[storage].version == 0) return substituted(id);
+    const State& state = storages_[storage];
+    if (state.of_unknown_origin && state.bases_version != version_of_bases(storage)) return no_node;
+    if (state.version == 0) return substituted(id);
+    if (holds(view, state.version)) return values_[view].node;
     return value_of(view, position);
   }
 
@@ -10818,39 +14244,63 @@ class Functionaliser {
     if (view == root) now.base_version = now.version;
   }
 
-  /// A new node before `position`, contiguous, with dtype and shape as said, on the device of the storage of `view`.
-  constexpr auto emit(NodeId position, std::string_view target, std::span<const Argument> arguments, DType dtype,
-                      std::span<const std::int64_t> sizes, std::uint32_t view, std::string_view name = {}) -> NodeId {
+  /// A new node before `position`, contiguous, with dtype and shape as said, on the device of the storage of `view`. No
+  /// name: one by the target.
+  constexpr auto emit(NodeId position, TextId target, Span<const Argument> arguments, DType dtype,
+                      Span<const std::int64_t> sizes, std::uint32_t view, TextId name = {}) -> NodeId {
     Graph& graph = editor_->mutable_graph();
     TensorMeta meta;
     meta.dtype = dtype;
     if (const TensorMeta* base = graph.tensor(analysis_->storage_of(view).base)) meta.device = base->device;
-    sizes_.clear();
-    for (const std::int64_t size : sizes) sizes_.push_back(size);
-    strides_.clear();
-    for (const std::int64_t stride : contiguous_strides(sizes)) strides_.push_back(stride);
-    const ValueSpec value{ValueKind::tensor, graph.add_meta(meta, sizes_.view(), strides_.view())};
+    SmallPool<SymInt, 8> shape;
+    for (const std::int64_t size : sizes) shape.push_back(size);
+    SmallPool<SymInt, 8> strides;
+    for (const std::int64_t stride : contiguous_strides(sizes)) strides.push_back(stride);
+    const ValueSpec value{ValueKind::tensor, graph.add_meta(meta, shape.view(), strides.view())};
     return editor_->insert_before(position, target, arguments, value, name);
   }
   constexpr auto emit(NodeId position, std::string_view target, std::initializer_list<Argument> arguments, DType dtype,
-                      std::span<const std::int64_t> sizes, std::uint32_t view, std::string_view name = {}) -> NodeId {
-    return emit(position, target, std::span<const Argument>(arguments.begin(), arguments.size()), dtype, sizes, view,
-                name);
+                      Span<const std::int64_t> sizes, std::uint32_t view, TextId name = {}) -> NodeId {
+    return emit(position, editor_->text(target), Span<const Argument>(arguments.begin(), arguments.size()), dtype, sizes,
+                view, name);
   }
-  /// `x_modified` for what is written into x.
-  [[nodiscard]] constexpr auto modified_name(std::uint32_t view) const -> Text {
-    Text name;
-    editor_->graph().append_name(name, editor_->graph().node(analysis_->storage_of(view).base).name);
-    return name.append("_modified");
+  /// `x_modified` for what is written into x, as a text of the graph.
+  [[nodiscard]] constexpr auto modified_name(std::uint32_t view) -> TextId {
+    grow();
+    State& state = storages_[storage_of(view)];
+    if (state.modified_name == TextId{}) {
+      Text name;
+      editor_->graph().append_name(name, editor_->graph().node(analysis_->storage_of(view).base).name);
+      state.modified_name = editor_->text(name.append("_modified"));
+    }
+    return state.modified_name;
   }
   /// A list of integers as an argument of this graph.
-  constexpr auto list(std::span<const std::int64_t> numbers) -> Argument {
+  constexpr auto list(Span<const std::int64_t> numbers) -> Argument {
     Pool<Argument> items;
     for (const std::int64_t n : numbers) items.push_back(Argument(n));
     return Argument::group(ArgumentKind::list, editor_->mutable_graph().add_arguments(items.view()));
   }
 
  private:
+  /// The operators that views are made again and put back with.
+  enum class Target : std::uint8_t {
+    select, slice, diagonal, permute, expand, reshape, select_scatter, slice_scatter, diagonal_scatter,
+  };
+  static constexpr std::size_t target_count = 9;
+  static constexpr std::string_view targets[target_count] = {
+      "torch.ops.aten.select.int",      "torch.ops.aten.slice.Tensor",           "torch.ops.aten.diagonal.default",
+      "torch.ops.aten.permute.default", "torch.ops.aten.expand.default",         "torch.ops.aten.reshape.default",
+      "torch.ops.aten.select_scatter.default", "torch.ops.aten.slice_scatter.default",
+      "torch.ops.aten.diagonal_scatter.default",
+  };
+  constexpr auto emit(NodeId position, Target target, std::initializer_list<Argument> arguments, DType dtype,
+                      Span<const std::int64_t> sizes, std::uint32_t view, TextId name = {}) -> NodeId {
+    TextId& known = targets_[static_cast<std::size_t>(target)];
+    if (known == TextId{}) known = editor_->text(targets[static_cast<std::size_t>(target)]);
+    return emit(position, known, Span<const Argument>(arguments.begin(), arguments.size()), dtype, sizes, view, name);
+  }
+
   struct Value {
     std::uint32_t version = 0;
     NodeId node = no_node;
@@ -10859,13 +14309,20 @@ class Functionaliser {
     std::uint32_t version = 0;
     std::uint32_t base_version = 0;   ///< of which the base's node holds the value
     std::uint32_t patched = no_view;  ///< the view through which the base has been written since
+    bool of_unknown_origin = false;
     std::uint32_t bases_version = 0;  ///< of what it may be a view of, when it was made
+    TextId modified_name;             ///< what new values of it are called, once there are any
   };
 
   /// Views and storages appear while the graph is swept.
   constexpr void grow() {
-    if (values_.size() < analysis_->view_count()) values_.resize(analysis_->view_count());
-    if (storages_.size() < analysis_->storage_count()) storages_.resize(analysis_->storage_count());
+    if (values_.size() == analysis_->view_count()) return;
+    values_.resize(analysis_->view_count());
+    while (storages_.size() < analysis_->storage_count()) {
+      const Storage& added = analysis_->storage(storages_.push_back({}));
+      storages_.back().of_unknown_origin = added.of_unknown_origin;
+      values_[added.root] = {0, substituted(added.base)};
+    }
   }
   [[nodiscard]] constexpr auto storage_of(std::uint32_t view) const -> std::uint32_t {
     return analysis_->view(view).storage;
@@ -10921,20 +14378,20 @@ class Functionaliser {
     const ViewStep& step = view.step;
     switch (step.kind) {
       case ViewStep::Kind::select:
-        return emit(position, "torch.ops.aten.select.int", {parent, step.dim, step.start}, view.dtype, sizes, view_id);
+        return emit(position, Target::select, {parent, step.dim, step.start}, view.dtype, sizes, view_id);
       case ViewStep::Kind::slice:
-        return emit(position, "torch.ops.aten.slice.Tensor", {parent, step.dim, step.start, step.end, step.step},
+        return emit(position, Target::slice, {parent, step.dim, step.start, step.end, step.step},
                     view.dtype, sizes, view_id);
       case ViewStep::Kind::diagonal:
-        return emit(position, "torch.ops.aten.diagonal.default", {parent, step.start, step.dim, step.end}, view.dtype,
+        return emit(position, Target::diagonal, {parent, step.start, step.dim, step.end}, view.dtype,
                     sizes, view_id);
       case ViewStep::Kind::permute:
-        return emit(position, "torch.ops.aten.permute.default", {parent, list(analysis_->order(view))}, view.dtype,
+        return emit(position, Target::permute, {parent, list(analysis_->order(view))}, view.dtype,
                     sizes, view_id);
       case ViewStep::Kind::expand:
-        return emit(position, "torch.ops.aten.expand.default", {parent, list(sizes)}, view.dtype, sizes, view_id);
+        return emit(position, Target::expand, {parent, list(sizes)}, view.dtype, sizes, view_id);
       default:
-        return emit(position, "torch.ops.aten.reshape.default", {parent, list(sizes)}, view.dtype, sizes, view_id);
+        return emit(position, Target::reshape, {parent, list(sizes)}, view.dtype, sizes, view_id);
     }
   }
 
@@ -10944,42 +14401,42 @@ class Functionaliser {
     const View parent = analysis_->view(view.parent);
     const auto sizes = analysis_->sizes(parent);
     const ViewStep& step = view.step;
-    const Text name = modified_name(view_id);
+    const TextId name = modified_name(view_id);
     switch (step.kind) {
       case ViewStep::Kind::select:
-        return emit(position, "torch.ops.aten.select_scatter.default", {old_parent, value, step.dim, step.start},
+        return emit(position, Target::select_scatter, {old_parent, value, step.dim, step.start},
                     view.dtype, sizes, view_id, name);
       case ViewStep::Kind::slice:
-        return emit(position, "torch.ops.aten.slice_scatter.default",
+        return emit(position, Target::slice_scatter,
                     {old_parent, value, step.dim, step.start, step.end, step.step}, view.dtype, sizes, view_id, name);
       case ViewStep::Kind::diagonal:
-        return emit(position, "torch.ops.aten.diagonal_scatter.default",
+        return emit(position, Target::diagonal_scatter,
                     {old_parent, value, step.start, step.dim, step.end}, view.dtype, sizes, view_id, name);
       case ViewStep::Kind::permute: {
         const auto order = analysis_->order(view);
-        Pool<std::int64_t> inverse;
+        Dims inverse;
         inverse.resize(static_cast<std::uint32_t>(order.size()), 0);
         for (std::size_t i = 0; i < order.size(); ++i)
           inverse[static_cast<std::uint32_t>(order[i])] = static_cast<std::int64_t>(i);
-        return emit(position, "torch.ops.aten.permute.default", {value, list(inverse.view())}, view.dtype, sizes,
+        return emit(position, Target::permute, {value, list(inverse.view())}, view.dtype, sizes,
                     view_id, name);
       }
       case ViewStep::Kind::expand: {
         // Only a fill gets here: all elements that share a place are equal, and the first stands for them.
         const auto expanded = analysis_->sizes(view);
-        Pool<std::int64_t> kept;
+        Dims kept;
         kept.append(expanded);
         const std::size_t added = expanded.size() - sizes.size();
         for (std::uint32_t i = 0; i < kept.size(); ++i) {
           const std::int64_t target = i < added ? 1 : sizes[i - added];
           if (kept[i] == target) continue;
           kept[i] = target;
-          value = emit(position, "torch.ops.aten.slice.Tensor", {value, i, 0, target}, view.dtype, kept.view(), view_id);
+          value = emit(position, Target::slice, {value, i, 0, target}, view.dtype, kept.view(), view_id);
         }
-        return emit(position, "torch.ops.aten.reshape.default", {value, list(sizes)}, view.dtype, sizes, view_id, name);
+        return emit(position, Target::reshape, {value, list(sizes)}, view.dtype, sizes, view_id, name);
       }
       default:
-        return emit(position, "torch.ops.aten.reshape.default", {value, list(sizes)}, view.dtype, sizes, view_id, name);
+        return emit(position, Target::reshape, {value, list(sizes)}, view.dtype, sizes, view_id, name);
     }
   }
   /// Puts the patch into the base, level by level.
@@ -11005,8 +14462,7 @@ class Functionaliser {
   Pool<Value> values_;
   Pool<State> storages_;
   Pool<NodeId> substitutes_;
-  Pool<SymInt> sizes_;    ///< of the node that is emitted; kept for their memory
-  Pool<SymInt> strides_;
+  TextId targets_[target_count]{};  ///< as texts of the graph, once they have been used
   bool changes_operands_ = false;
 };
 
@@ -11021,34 +14477,54 @@ namespace fxpass {
 
 /// How many writes of each kind were rewritten.
 struct RewriteCounts {
-  std::int64_t in_place_methods = 0;
-  std::int64_t copies = 0;
-  std::int64_t setitems = 0;
+  std::int64_t in_place_methods = 0;  ///< writes by an operator that has a functional twin
+  std::int64_t copies = 0;            ///< writes by `copy_`
+  std::int64_t setitems = 0;          ///< writes by `x[index] = value`
 };
 
 /// Rewrites the nodes of one graph in the course of a sweep.
 class OutOfPlaceRewriter {
  public:
+  /// For a graph that `analysis` was made for, which has to outlive it.
   constexpr explicit OutOfPlaceRewriter(const AliasAnalysis& analysis) : analysis_(&analysis), values_(analysis) {}
 
+  /// What was rewritten so far.
   [[nodiscard]] constexpr auto counts() const -> const RewriteCounts& { return counts_; }
+  /// Whether there was anything to rewrite. If not, the graph is what it was.
+  [[nodiscard]] constexpr auto has_rewritten() const -> bool { return has_rewritten_; }
 
-  /// Rewrites the node under the cursor. Needs all nodes before it to have been visited.
+  /// Whether nodes of this operator have to be visited before anything has been written; from then on, all have to.
+  [[nodiscard]] static constexpr auto concerns(const Operator& op) -> bool {
+    return op.writes || op.view != ops::ViewRule::none;
+  }
+  /// Rewrites the node under the cursor. Needs all nodes before it to have been visited that concern it.
   constexpr auto visit(Sweep& sweep) -> Status {
-    const NodeId id = sweep.id();
-    switch (sweep.node().kind) {
-      case NodeKind::placeholder:
-      case NodeKind::get_attr: values_.define(id); return {};
-      case NodeKind::output: return read_operands(sweep);
-      default: break;
+    Status done = rewrite(sweep);
+    if (values_.changes_operands() && !wants_every_node_) {
+      wants_every_node_ = true;
+      sweep.want_every_node();
     }
+    return done;
+  }
+
+ private:
+  constexpr auto rewrite(Sweep& sweep) -> Status {
     const Graph& graph = sweep.graph();
+    const NodeId id = sweep.id();
     const Operator& op = graph.op(id);
-    const ops::WriteRule rule = op.writes ? op.write_rule : ops::WriteRule::unknown;
+    if (!op.writes) {
+      // Not by ?:, which g++ 12 evaluates wrongly for class types in constant expressions.
+      if (op.view == ops::ViewRule::none && op.row != ops::no_row) return read_operands(sweep);
+      return keep(sweep);
+    }
+    const ops::WriteRule rule = op.write_rule;
     const std::uint32_t first = next_write_;
     while (next_write_ < analysis_->writes().size() && analysis_->writes()[next_write_].node == id) ++next_write_;
     const auto writes = analysis_->writes().subspan(first, next_write_ - first);
     if (!writes.empty() || rule == ops::WriteRule::kernel) values_.attach(sweep.editor());
+    // Batch norm in evaluation mode is a write by its operator alone.
+    has_rewritten_ = has_rewritten_ || !writes.empty() ||
+                     (rule != ops::WriteRule::unknown && rule != ops::WriteRule::batch_norm);
     switch (rule) {
       case ops::WriteRule::nothing: return drop(sweep);
       case ops::WriteRule::kernel: return rewrite_kernel(sweep, writes);
@@ -11067,8 +14543,6 @@ class OutOfPlaceRewriter {
     if (done) sweep.editor().erase(id);
     return done;
   }
-
- private:
   /// A node that writes nothing stays, and reads newest values.
   constexpr auto keep(Sweep& sweep) -> Status {
     const NodeId id = sweep.id();
@@ -11139,14 +14613,15 @@ class OutOfPlaceRewriter {
     return read_members(sweep, graph.node(sweep.id()).arguments);
   }
   constexpr auto read_members(Sweep& sweep, Range range) -> Status {
-    for (std::uint32_t i = 0; i < range.count; ++i) {
-      const Argument a = sweep.graph().arguments_in(range)[i];
-      if (a.is_group()) {
+    Graph& graph = sweep.graph();
+    for (std::uint32_t i = range.begin; i < range.end(); ++i) {
+      const Argument a = graph.arguments_in({i, 1})[0];
+      if (a.is_node()) {
+        const NodeId value = values_.read(a.node(), sweep.id());
+        if (value == no_node) return stale_error(graph, sweep.id(), a.node());
+        if (value != a.node()) graph.mutable_arguments_in({i, 1})[0] = Argument(value).with_keyword(a.keyword());
+      } else if (a.is_group()) {
         if (Status done = read_members(sweep, a.children()); !done) return done;
-      } else if (a.is_node()) {
-        const auto value = read(sweep, a.node());
-        if (!value) return value.error();
-        if (*value != a.node()) sweep.graph().mutable_arguments_in(range)[i] = Argument(*value).with_keyword(a.keyword());
       }
     }
     return {};
@@ -11163,10 +14638,8 @@ class OutOfPlaceRewriter {
   }
 
   // Values that are written ------------------------------------------------------------------------------------------
-  [[nodiscard]] constexpr auto sizes(std::uint32_t view) const -> Pool<std::int64_t> {
-    Pool<std::int64_t> copy;
-    copy.append(analysis_->sizes(analysis_->view(view)));
-    return copy;
+  [[nodiscard]] constexpr auto sizes(std::uint32_t view) const -> Span<const std::int64_t> {
+    return analysis_->sizes(analysis_->view(view));
   }
   [[nodiscard]] constexpr auto dtype(std::uint32_t view) const -> DType { return analysis_->view(view).dtype; }
   [[nodiscard]] constexpr auto needs_metadata(Sweep& sweep, NodeId of) const -> Diagnostic {
@@ -11174,12 +14647,12 @@ class OutOfPlaceRewriter {
                     text_of("carrying out this write needs dtype and sizes of '", sweep.graph().name(of), "'"));
   }
   constexpr auto emit(Sweep& sweep, std::string_view target, std::initializer_list<Argument> arguments, DType type,
-                      const Pool<std::int64_t>& shape, std::uint32_t view, bool is_final) -> NodeId {
-    Text name;
+                      Span<const std::int64_t> shape, std::uint32_t view, bool is_final) -> NodeId {
+    TextId name;
     if (is_final) name = values_.modified_name(view);
-    return values_.emit(sweep.id(), target, arguments, type, shape.view(), view, name);
+    return values_.emit(sweep.id(), target, arguments, type, shape, view, name);
   }
-  constexpr auto cast(Sweep& sweep, NodeId value, DType to, const Pool<std::int64_t>& shape, std::uint32_t view,
+  constexpr auto cast(Sweep& sweep, NodeId value, DType to, Span<const std::int64_t> shape, std::uint32_t view,
                       bool is_final) -> NodeId {
     return emit(sweep, "torch.ops.aten._to_copy.default", {value, keyword(sweep, "dtype", to)}, to, shape, view,
                 is_final);
@@ -11197,27 +14670,26 @@ class OutOfPlaceRewriter {
     const auto value = read(sweep, source);
     if (!value) return value.error();
     NodeId node = *value;
-    Pool<std::int64_t> now = shape->sizes;
-    const Pool<std::int64_t> wanted = sizes(view);
-    Pool<std::int64_t> stripped;
+    Dims now = shape->sizes;
+    const auto wanted = sizes(view);
+    Dims stripped;
     for (std::uint32_t i = 0; i < now.size(); ++i)
       if (!stripped.empty() || now[i] != 1) stripped.push_back(now[i]);
     const auto& broadcast_from = drops_leading_ones ? stripped : now;
-    if (!broadcasts_to(broadcast_from.view(), wanted.view()))
+    if (!broadcasts_to(broadcast_from.view(), wanted))
       return error_at(sweep.graph(), sweep.id(), DiagnosticCode::eager_would_raise,
                       "the value does not broadcast to the shape of what it is written into; PyTorch raises here");
     const bool casts = from != dtype(view);
-    const bool expands = !(now == wanted);
+    const bool expands = !same_elements(now.view(), wanted);
     const bool strips = expands && now.size() > wanted.size();
-    if (casts) node = cast(sweep, node, dtype(view), now, view, !expands);
+    if (casts) node = cast(sweep, node, dtype(view), now.view(), view, !expands);
     if (strips) {
-      node = emit(sweep, "torch.ops.aten.reshape.default", {node, values_.list(stripped.view())}, dtype(view), stripped,
-                  view, stripped == wanted);
+      node = emit(sweep, "torch.ops.aten.reshape.default", {node, values_.list(stripped.view())}, dtype(view),
+                  stripped.view(), view, same_elements(stripped.view(), wanted));
       now = stripped;
     }
-    if (!(now == wanted))
-      node = emit(sweep, "torch.ops.aten.expand.default", {node, values_.list(wanted.view())}, dtype(view), wanted,
-                  view, true);
+    if (!same_elements(now.view(), wanted))
+      node = emit(sweep, "torch.ops.aten.expand.default", {node, values_.list(wanted)}, dtype(view), wanted, view, true);
     return node;
   }
   constexpr auto filled(Sweep& sweep, const Argument& number, std::uint32_t view) -> Expected<NodeId> {
@@ -11233,22 +14705,30 @@ class OutOfPlaceRewriter {
   }
 
   // In-place operators -----------------------------------------------------------------------------------------------
+  /// A parameter of an in-place operator, and what its name says.
+  struct TwinParameter {
+    ops::Parameter parameter;
+    TextId name;
+    bool broadcasts = false;  ///< to the shape of what is written
+    bool promotes = false;    ///< takes part in finding the dtype of the result
+    bool is_source = false;   ///< what an operator that keeps dtypes writes
+  };
   /// An in-place operator, and the target of the one that does the same without writing; empty if there is none.
   struct Twin {
     ops::CatalogRow row = ops::no_row;
     TextId target;
     Range parameters;  ///< of the in-place operator, in `parameters_`
   };
-  /// A parameter of the in-place operator at hand, and what the call gives for it.
-  struct Bound {
-    ops::Parameter parameter;
-    std::optional<Argument> argument;
+  /// What the call at hand gives for a parameter.
+  struct Given {
+    bool is_given = false;
+    Argument argument;
   };
 
   constexpr auto rewrite_in_place(Sweep& sweep, ops::WriteRule rule, std::uint32_t view) -> Status {
     if (!analysis_->view(view).has_geometry)
       return needs_metadata(sweep, sweep.graph().arguments(sweep.id())[0].node());
-    const Call call(sweep.graph(), sweep.id());
+    const Call call(sweep.graph(), sweep.id(), parameter_table_.of(sweep.graph(), sweep.node().op));
     if (rule == ops::WriteRule::copy) {
       ++counts_.copies;
       return write(sweep, view, fit(sweep, call.operand("src"), view, false));
@@ -11271,27 +14751,26 @@ class OutOfPlaceRewriter {
     if (twin.target == TextId{})
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                       text_of(graph.schema(op).name(), " has no twin that does not write"));
-    bound_.clear();
+    given_.clear();
     const Call call(graph, id);
     for (std::uint32_t i = 0; i < twin.parameters.count; ++i) {
-      const ops::Parameter& parameter = parameters_[twin.parameters.begin + i];
-      bound_.push_back({parameter, call.given(i, parameter)});
+      const auto argument = call.given(i, parameters_[twin.parameters.begin + i].parameter);
+      given_.push_back({argument.has_value(), argument ? *argument : Argument()});
     }
-    if (Status refused = check_operands(sweep, rule, view); !refused) return std::move(refused).error();
-    const auto result = result_dtype(sweep, rule, view);
+    const Span<const TwinParameter> parameters = parameters_.view(twin.parameters);
+    if (Status refused = check_operands(sweep, parameters, rule, view); !refused) return std::move(refused).error();
+    const auto result = result_dtype(sweep, parameters, rule, view);
     if (!result) return result.error();
     if (!can_cast(*result, dtype(view)))
       return error_at(graph, id, DiagnosticCode::eager_would_raise,
                       text_of("the result is ", dtype_info(*result).torch_name, ", which PyTorch does not write into a ",
                               dtype_info(dtype(view)).torch_name, " tensor"));
-    auto arguments = twin_arguments(sweep, view);
-    if (!arguments) return std::move(arguments).error();
+    if (Status done = take_twin_arguments(sweep, parameters, view); !done) return std::move(done).error();
     const bool casts = *result != dtype(view);
-    Text name;  // not by ?:, which g++ 12 evaluates wrongly for class types in constant expressions
+    TextId name;  // not by ?:, which g++ 12 evaluates wrongly for class types in constant expressions
     if (!casts) name = values_.modified_name(view);
-    const Pool<std::int64_t> shape = sizes(view);
-    NodeId node = values_.emit(id, graph.text(twin.target), arguments->view(), *result, shape.view(), view, name);
-    if (casts) node = cast(sweep, node, dtype(view), shape, view, true);
+    NodeId node = values_.emit(id, twin.target, twin_arguments_.view(), *result, sizes(view), view, name);
+    if (casts) node = cast(sweep, node, dtype(view), sizes(view), view, true);
     return node;
   }
 
@@ -11306,31 +14785,39 @@ class OutOfPlaceRewriter {
       twin.target = sweep.editor().text(text_of("torch.ops.", ops::schema(functional).name()));
     twin.parameters.begin = parameters_.size();
     ops::ParameterReader reader = ops::schema(row).parameters();
-    for (auto p = reader.next(); p; p = reader.next()) parameters_.push_back(*p);
+    for (auto p = reader.next(); p; p = reader.next()) {
+      TwinParameter parameter;
+      parameter.parameter = *p;
+      parameter.name = sweep.editor().text(p->name);
+      parameter.broadcasts = is_elementwise_operand(p->name) && !p->written;
+      parameter.promotes = parameter.broadcasts && p->name != "value";
+      parameter.is_source = p->name == "values" || p->name == "source" || p->name == "src";
+      parameters_.push_back(parameter);
+    }
     twin.parameters.count = parameters_.size() - twin.parameters.begin;
     twins_.push_back(twin);
     return twins_.back();
   }
   /// Arguments in ATen's order, operands at their newest value, what the call leaves out left out.
-  constexpr auto twin_arguments(Sweep& sweep, std::uint32_t view) -> Expected<Pool<Argument>> {
-    Pool<Argument> result;
+  constexpr auto take_twin_arguments(Sweep& sweep, Span<const TwinParameter> parameters, std::uint32_t view) -> Status {
+    twin_arguments_.clear();
     bool by_keyword = false;
-    for (const Bound& bound : bound_) {
+    for (std::uint32_t i = 0; i < parameters.size(); ++i) {
       Argument a;
-      if (bound.parameter.written) {
+      if (parameters[i].parameter.written) {
         a = values_.value_of(view, sweep.id());
-      } else if (!bound.argument) {
+      } else if (!given_[i].is_given) {
         by_keyword = true;
         continue;
       } else {
-        const auto value = read(sweep, *bound.argument);
-        if (!value) return value.error();
+        auto value = read(sweep, given_[i].argument);
+        if (!value) return std::move(value).error();
         a = value->with_keyword({});
       }
-      by_keyword = by_keyword || bound.parameter.keyword_only;
-      result.push_back(by_keyword ? keyword(sweep, bound.parameter.name, a) : a);
+      by_keyword = by_keyword || parameters[i].parameter.keyword_only;
+      twin_arguments_.push_back(a.with_keyword(by_keyword ? parameters[i].name : TextId()));
     }
-    return result;
+    return {};
   }
 
   /// Operands that take part in broadcasting and promotion, by PyTorch's names for them.
@@ -11341,28 +14828,28 @@ class OutOfPlaceRewriter {
     return false;
   }
   /// An in-place operator does not grow its target: PyTorch raises where an operand would make it.
-  constexpr auto check_operands(Sweep& sweep, ops::WriteRule rule, std::uint32_t view) const -> Status {
+  constexpr auto check_operands(Sweep& sweep, Span<const TwinParameter> parameters, ops::WriteRule rule,
+                                std::uint32_t view) const -> Status {
+    const Graph& graph = sweep.graph();
     const auto shape = analysis_->sizes(analysis_->view(view));
-    for (const auto& [parameter, argument] : bound_) {
-      if (!argument || !argument->is_node() || parameter.written) continue;
-      const NodeId operand = argument->node();
-      const TensorMeta* meta = sweep.graph().tensor(operand);
-      const auto g = geometry_of(sweep.graph(), operand);
-      if (!g) return needs_metadata(sweep, operand);
-      if (is_elementwise_operand(parameter.name)) {
-        if (!broadcasts_to(g->sizes.view(), shape))
-          return error_at(sweep.graph(), sweep.id(), DiagnosticCode::eager_would_raise,
-                          text_of("'", sweep.graph().name(operand), "' does not broadcast to the shape of what is "
-                                  "written; PyTorch raises here"));
-      }
-      const bool must_match = rule == ops::WriteRule::same_dtype &&
-                              (parameter.name == "values" || parameter.name == "source" || parameter.name == "src");
+    for (std::uint32_t i = 0; i < parameters.size(); ++i) {
+      const Argument argument = given_[i].argument;
+      if (!argument.is_node() || parameters[i].parameter.written) continue;
+      const NodeId operand = argument.node();
+      const TensorMeta* meta = graph.tensor(operand);
+      if (meta == nullptr || !has_numbers(graph, *meta)) return needs_metadata(sweep, operand);
+      if (parameters[i].broadcasts && !broadcasts_to(graph.sizes(*meta), shape))
+        return error_at(graph, sweep.id(), DiagnosticCode::eager_would_raise,
+                        text_of("'", graph.name(operand), "' does not broadcast to the shape of what is written; "
+                                "PyTorch raises here"));
+      if (rule != ops::WriteRule::same_dtype || !parameters[i].is_source || meta->dtype == dtype(view)) continue;
       // PyTorch takes index_put_ of one element by a mask for masked_fill_, which casts.
-      const bool fills = parameter.name == "values" && g->element_count() == 1 && is_put_by_mask(Call(sweep.graph(), sweep.id()));
-      if (must_match && !fills && meta->dtype != dtype(view))
-        return error_at(sweep.graph(), sweep.id(), DiagnosticCode::eager_would_raise,
-                        text_of("'", sweep.graph().name(operand), "' is ", dtype_info(meta->dtype).torch_name,
-                                ", its target ", dtype_info(dtype(view)).torch_name, "; PyTorch wants one dtype here"));
+      const bool fills = parameters[i].parameter.name == "values" && geometry_of(graph, operand)->element_count() == 1 &&
+                         is_put_by_mask(Call(graph, sweep.id()));
+      if (!fills)
+        return error_at(graph, sweep.id(), DiagnosticCode::eager_would_raise,
+                        text_of("'", graph.name(operand), "' is ", dtype_info(meta->dtype).torch_name, ", its target ",
+                                dtype_info(dtype(view)).torch_name, "; PyTorch wants one dtype here"));
     }
     return {};
   }
@@ -11376,23 +14863,25 @@ class OutOfPlaceRewriter {
     }
     return true;
   }
-  constexpr auto result_dtype(Sweep& sweep, ops::WriteRule rule, std::uint32_t view) const -> Expected<DType> {
+  constexpr auto result_dtype(Sweep& sweep, Span<const TwinParameter> parameters, ops::WriteRule rule,
+                              std::uint32_t view) const -> Expected<DType> {
     if (rule == ops::WriteRule::same_dtype) return dtype(view);
     if (rule == ops::WriteRule::comparing) return DType::boolean;
     const Graph& graph = sweep.graph();
     ops::ResultType common;
     common.add_tensor(dtype(view), analysis_->view(view).rank != 0);
-    for (const auto& [parameter, a] : bound_) {
-      if (!a || parameter.written || !is_elementwise_operand(parameter.name) || parameter.name == "value") continue;
-      if (a->is_node()) {
-        if (const TensorMeta* meta = graph.tensor(a->node())) common.add_tensor(meta->dtype, meta->rank != 0);
-      } else if (a->is(ArgumentKind::boolean)) {
+    for (std::uint32_t i = 0; i < parameters.size(); ++i) {
+      if (!parameters[i].promotes) continue;
+      const Argument a = given_[i].argument;
+      if (a.is_node()) {
+        if (const TensorMeta* meta = graph.tensor(a.node())) common.add_tensor(meta->dtype, meta->rank != 0);
+      } else if (a.is(ArgumentKind::boolean)) {
         common.add_number(DTypeCategory::boolean);
-      } else if (a->is(ArgumentKind::integer) || a->is(ArgumentKind::sym_int)) {
+      } else if (a.is(ArgumentKind::integer) || a.is(ArgumentKind::sym_int)) {
         common.add_number(DTypeCategory::integral);
-      } else if (a->is(ArgumentKind::real)) {
+      } else if (a.is(ArgumentKind::real)) {
         common.add_number(DTypeCategory::floating);
-      } else if (a->is(ArgumentKind::complex)) {
+      } else if (a.is(ArgumentKind::complex)) {
         common.add_number(DTypeCategory::complex);
       }
     }
@@ -11418,7 +14907,7 @@ class OutOfPlaceRewriter {
   /// `view[i, :, mask] = value` as index_put: None where a dimension has no index tensor.
   constexpr auto index_put(Sweep& sweep, const Write& target, const Argument& index, const Argument& value)
       -> Expected<NodeId> {
-    const Pool<Argument> items = index_items(sweep.graph(), index);
+    const auto items = index_items(sweep.graph(), index);
     Pool<Argument> indices;
     const std::uint32_t rank = analysis_->view(target.view).rank;
     // Dimensions of the view that the items account for; an Ellipsis stands for the others.
@@ -11450,7 +14939,7 @@ class OutOfPlaceRewriter {
     if (!value.is_node()) {
       const NodeId like = values_.like(view, sweep.id());
       if (like == no_node) return needs_metadata(sweep, sweep.id());
-      const Pool<std::int64_t> scalar;
+      const Dims scalar;
       return emit(sweep, "torch.ops.aten.new_full.default", {like, values_.list(scalar.view()), value.with_keyword({})},
                   dtype(view), scalar, view, false);
     }
@@ -11465,7 +14954,7 @@ class OutOfPlaceRewriter {
   }
 
   /// Training-mode batch norm: the functional form returns the new statistics.
-  constexpr auto rewrite_batch_norm(Sweep& sweep, std::span<const Write> writes) -> Status {
+  constexpr auto rewrite_batch_norm(Sweep& sweep, Span<const Write> writes) -> Status {
     const NodeId id = sweep.id();
     Pool<Argument> arguments;
     for (const std::string_view name :
@@ -11497,16 +14986,15 @@ class OutOfPlaceRewriter {
     return {};
   }
   static constexpr auto member(Sweep& sweep, NodeId tuple, std::uint32_t index, TensorMeta meta, NodeId position,
-                               std::string_view name) -> NodeId {
-    Graph& graph = sweep.graph();
+                               TextId name) -> NodeId {
     const TensorMeta metas[] = {meta};
     const Argument arguments[] = {tuple, index};
-    return sweep.editor().insert_before(position, "operator.getitem", arguments,
-                                        {ValueKind::tensor, graph.add_metas(metas)}, name);
+    const ValueSpec value{ValueKind::tensor, sweep.graph().add_metas(metas)};
+    return sweep.editor().insert_before(position, sweep.editor().text("operator.getitem"), arguments, value, name);
   }
 
   /// A kernel returns the new values of the operands it writes; they become the newest values after the call.
-  constexpr auto rewrite_kernel(Sweep& sweep, std::span<const Write> writes) -> Status {
+  constexpr auto rewrite_kernel(Sweep& sweep, Span<const Write> writes) -> Status {
     const NodeId id = sweep.id();
     if (Status done = read_operands(sweep); !done) return done;
     sweep.editor().retarget(id, text_of("torch.ops.", functional_kernel_operator));
@@ -11522,7 +15010,7 @@ class OutOfPlaceRewriter {
       const TensorMeta meta = metas[w.result];
       const auto g = geometry_of(sweep.graph(), meta);
       if (!analysis_->view(w.view).has_geometry) return needs_metadata(sweep, id);
-      if (!g || meta.dtype != dtype(w.view) || !(g->sizes == sizes(w.view)))
+      if (!g || meta.dtype != dtype(w.view) || !(same_elements(g->sizes.view(), sizes(w.view))))
         return error_at(sweep.graph(), id, DiagnosticCode::unsupported_mutation,
                         text_of("result ", w.result, " has not the dtype and shape of the operand it is aliased with"));
       const NodeId value =
@@ -11535,10 +15023,14 @@ class OutOfPlaceRewriter {
   const AliasAnalysis* analysis_;
   Functionaliser values_;
   RewriteCounts counts_;
+  bool has_rewritten_ = false;
   std::uint32_t next_write_ = 0;
+  bool wants_every_node_ = false;
   Pool<Twin> twins_;  ///< of the operators met so far; few
-  Pool<ops::Parameter> parameters_;
-  Pool<Bound> bound_;
+  Pool<TwinParameter> parameters_;
+  ParameterTable parameter_table_;
+  Pool<Given> given_;             ///< by parameter; kept for its memory, as is the next
+  Pool<Argument> twin_arguments_;
 };
 
 }  // namespace fxpass
@@ -11556,24 +15048,30 @@ namespace fxpass {
 ///
 /// Values written into `x` are named `x_modified`, `x_modified_1`, ... Results of kernels are snapshots: `k` read
 /// after a later write still is what kernel k returned, while the operand it aliases is the newest value.
-/// Counts `inplace_methods`, `copy_`, `setitem`. O(nodes + operands + new nodes).
+/// Counts `inplace_methods`, `copy_`, `setitem`.
+///
+/// Errors: `unsupported_mutation` for a write, or a read behind one, that cannot be carried out;
+/// `eager_would_raise`; `missing_metadata` where shape or dtype of what is written is not known. O(nodes +
+/// operands + new nodes).
 struct InPlaceToOutOfPlacePass {
   static constexpr std::string_view name = "inplace_to_outofplace";
   using needs = facts<AliasesAnalysed, MutationsSurfaced>;
   using establishes = facts<OutOfPlace>;
   using keeps = everything_but<AliasesAnalysed>;
 
+  /// Forward pass: what it keeps during a run.
   using State = OutOfPlaceRewriter;
 
   constexpr auto begin(Graph&, Artifacts<InPlaceToOutOfPlacePass>& artifacts, Context&) const -> State {
     return State(artifacts.template get<AliasesAnalysed>());
   }
-  [[nodiscard]] static constexpr auto wants(const Node&, const Operator&) -> bool { return true; }
+  [[nodiscard]] static constexpr auto wants(const Operator& op) -> bool { return OutOfPlaceRewriter::concerns(op); }
   constexpr auto visit(State& state, Sweep& sweep) const -> Status { return state.visit(sweep); }
   constexpr auto finish(State& state, Graph&, Context& context) const -> Status {
     context.count("inplace_methods", state.counts().in_place_methods);
     context.count("copy_", state.counts().copies);
     context.count("setitem", state.counts().setitems);
+    if (!state.has_rewritten()) context.claim_unchanged();
     return {};
   }
 };
@@ -11590,6 +15088,9 @@ namespace fxpass {
 /// Writes `backend_config` and `operand_output_aliases` of the registered kernel into each call of
 /// `nki_kernel_wrapper`. The registry counts tensor arguments alone; the call counts all arguments. A call that has a
 /// configuration and is not registered keeps it. Counts `kernel_call_count`.
+///
+/// Errors: `unknown_kernel` for a kernel that has no configuration and is not registered; `unsupported` for
+/// aliases that do not fit the call. O(operators + arguments of kernel calls).
 struct NkiKernelWriteBackendConfigPass {
   static constexpr std::string_view name = "nki_kernel_backend_config_pass";
   using establishes = facts<KernelsConfigured>;
@@ -11598,45 +15099,63 @@ struct NkiKernelWriteBackendConfigPass {
   /// May be null: then every call has to carry its configuration already.
   const KernelRegistry* kernels = nullptr;
 
+  /// A kernel, and its configuration as a text of the graph.
+  struct Config {
+    std::int64_t kernel_idx = 0;  ///< the kernel
+    TextId text;                  ///< its configuration, in the graph
+  };
   struct State {
-    std::int64_t kernel_call_count = 0;
+    std::int64_t kernel_call_count = 0;  ///< calls so far
+    bool has_configured = false;         ///< one of them, at least
+    KernelKeywords keywords;             ///< of the call before
+    Pool<Config> configs;                ///< of the kernels met so far; few
   };
 
   constexpr auto begin(Graph&, Artifacts<NkiKernelWriteBackendConfigPass>&, Context&) const -> State { return {}; }
-  [[nodiscard]] static constexpr auto wants(const Node& node, const Operator& op) -> bool {
-    return node.kind == NodeKind::call_function && op.row >= ops::aten_rows && op.row != ops::no_row;
+  [[nodiscard]] static constexpr auto wants(const Operator& op) -> bool {
+    return op.kind == NodeKind::call_function && is_kernel_call(op);
   }
   constexpr auto visit(State& state, Sweep& sweep) const -> Status {
     Graph& graph = sweep.graph();
     const NodeId id = sweep.id();
-    if (!is_kernel_call(graph, graph.op(id))) return {};
     ++state.kernel_call_count;
-    const auto kernel_idx = KernelCall(graph, id).kernel_idx();
-    const KernelEntry* entry = kernel_idx && kernels != nullptr ? kernels->find(*kernel_idx) : nullptr;
+    const KernelCall kernel(graph, id, state.keywords);
+    const KernelEntry* entry = kernel.entry_in(kernels);
     if (entry == nullptr) {
-      if (!KernelCall(graph, id).backend_config().empty()) return {};
+      if (!kernel.backend_config().empty()) return {};
       return error_at(graph, id, DiagnosticCode::unknown_kernel,
-                      text_of("kernel ", kernel_idx.value_or(-1), " is in no kernel registry, so it has no "
+                      text_of("kernel ", kernel.kernel_idx().value_or(-1), " is in no kernel registry, so it has no "
                               "backend_config; register it (--nki-kernels)"));
     }
-    const auto aliases = kernel_aliases(graph, id, kernels);
+    const auto aliases = kernel_aliases(kernel, entry);
     if (!aliases) return aliases.error();
-    set_kernel_aliases(graph, id, *aliases);
-    const TextId config = graph.add_text(entry->backend_config);
-    for (Argument& a : graph.mutable_arguments(id))
-      if (a.is_keyword() && graph.text(a.keyword()) == "backend_config")
-        a = Argument::string(config).with_keyword(a.keyword());
+    state.has_configured = true;
+    set_kernel_aliases(graph, kernel, *aliases);
+    if (kernel.backend_config_position() != KernelCall::not_given) {
+      Argument& config = graph.mutable_arguments(id)[kernel.backend_config_position()];
+      config = Argument::string(config_of(state, graph, *entry)).with_keyword(config.keyword());
+    }
     return {};
   }
   constexpr auto finish(State& state, Graph&, Context& context) const -> Status {
     context.count("kernel_call_count", state.kernel_call_count);
+    if (!state.has_configured) context.claim_unchanged();
     return {};
+  }
+
+ private:
+  static constexpr auto config_of(State& state, Graph& graph, const KernelEntry& entry) -> TextId {
+    for (const Config& known : state.configs)
+      if (known.kernel_idx == entry.kernel_idx) return known.text;
+    state.configs.push_back({entry.kernel_idx, graph.add_text(entry.backend_config)});
+    return state.configs.back().text;
   }
 };
 
 }  // namespace fxpass
 
 // ---- fxpass/passes/default_pipeline.hpp
+// First, so that errors are told with few lines of "included from".
 
 /// @file
 /// The default pipeline: the one place to read the order of the passes.
@@ -11645,13 +15164,15 @@ namespace fxpass {
 
 /// What the passes of the default pipeline are told. The registries have to outlive the pipeline.
 struct PassOptions {
-  std::string_view target_device = "xla";
-  const KernelRegistry* kernels = nullptr;
-  const ProcessGroups* groups = nullptr;
+  std::string_view target_device = "xla";   ///< what device arguments become
+  const KernelRegistry* kernels = nullptr;  ///< kernels that the program calls; null: none
+  const ProcessGroups* groups = nullptr;    ///< groups that its collectives name; null: none
 };
 
-/// Device, aliasing, in-place, kernel configuration, replica groups. Alias analysis asks the kernel registry itself, so
-/// configuring kernels before it gives the same program.
+/// Device, aliasing, in-place, kernel configuration, replica groups. Alias analysis asks the kernel registry
+/// itself, so configuring kernels before it gives the same program. Errors are those of the passes. A run on
+/// a `Module<>` is O(nodes + arguments + new nodes), and gives a module that `lower` takes. See
+/// examples/guide.cpp.
 [[nodiscard]] constexpr auto get_default_pass_manager(PassOptions options = {}) {
   return pipeline(DeviceRewriterPass{.target = options.target_device},
                   AliasingOutputRewritePass{.kernels = options.kernels}, InPlaceToOutOfPlacePass{},
@@ -11671,6 +15192,7 @@ struct PassOptions {
 namespace fxpass::hlo {
 
 // clang-format off: tables
+/// HLO's operations, by XLA's names with underscores; `opcode_table` says what is known of each.
 enum class Opcode : std::uint8_t {
   // Sources.
   parameter, constant, iota, replica_id, partition_id,
@@ -11730,21 +15252,23 @@ enum class AttributeKind : std::uint8_t {
   special,      ///< a form of its own in text and proto; numbers unless said otherwise below
 };
 
+/// A row of `attribute_table`.
 struct AttributeInfo {
-  AttributeKey key;
-  std::string_view name;  ///< in HLO text
-  AttributeKind kind;
+  AttributeKey key;       ///< which one
+  std::string_view name;  ///< in HLO text; empty: written otherwise
+  AttributeKind kind;     ///< what it holds
   std::uint8_t
       proto_group;  ///< field of HloInstructionProto that holds the submessage with this attribute, or 0
   std::uint8_t proto_field;  ///< field number there
 };
 
+// clang-format off: tables
 // The special ones, and how their numbers lie:
-//   literal                  characters: the elements' bytes, little-endian, row-major; a PRED is a byte 0 or
-//   1 window                   7 a dimension: size, stride, padding low, high, window dilation, base
-//   dilation, reversal convolution_dimensions   batch, feature, spatial... of the input; input feature,
-//   output feature, spatial... of the
-//                            kernel; batch, feature, spatial... of the output
+//   literal                  characters: the elements' bytes, little-endian, row-major; a PRED is 0 or 1
+//   window                   7 a dimension: size, stride, padding low, high, window dilation, base dilation,
+//                            reversal
+//   convolution_dimensions   batch, feature, spatial... of the input; input feature, output feature,
+//                            spatial... of the kernel; batch, feature, spatial... of the output
 //   slice                    3 a dimension: start, limit, stride
 //   padding                  3 a dimension: low, high, interior
 //   operand_precision        one an operand: 0 default, 1 high, 2 highest
@@ -11752,7 +15276,7 @@ struct AttributeInfo {
 //   source_target_pairs      2 a pair
 //   output_operand_aliasing  2 an entry: element of the result (-1: the result is no tuple), operand
 //   frontend_attribute       characters "key=value"; the attribute may occur more than once
-// clang-format off: tables
+/// All attributes, in the order of the keys. The comment above says how those lie whose kind is special.
 inline constexpr std::array<AttributeInfo, 53> attribute_table{{
     {AttributeKey::literal, "", AttributeKind::special, 0, 8},
     {AttributeKey::parameter_number, "", AttributeKind::number, 0, 9},
@@ -11811,6 +15335,7 @@ inline constexpr std::array<AttributeInfo, 53> attribute_table{{
 }};
 // clang-format on
 
+/// The row of an attribute. O(1).
 [[nodiscard]] constexpr auto attribute_info(AttributeKey key) -> const AttributeInfo& {
   return attribute_table[static_cast<std::size_t>(key)];
 }
@@ -11821,14 +15346,28 @@ inline constexpr std::array<AttributeInfo, 53> attribute_table{{
 }
 
 // Values of enumerations, by XLA's numbers.
+/// What holds between the two operands of a comparison, by XLA's numbers; so are the enumerations below.
 enum class Direction : std::uint8_t { eq, ne, ge, gt, le, lt };
-/// Total order makes -NaN < -inf < ... < -0 < +0 < ... < +inf < NaN of floating-point numbers.
+/// How elements compare: as their type does, or in total order, which makes -NaN < -inf < ... < -0 < +0 < ...
+/// < +inf < NaN of floating-point numbers.
 enum class ComparisonType : std::uint8_t { by_operand, total_order };
+
+/// Of random numbers.
 enum class Distribution : std::uint8_t { uniform = 1, normal = 2 };
+
+/// How random bits are made.
 enum class RngAlgorithm : std::uint8_t { by_backend, three_fry, philox };
+
+/// Fourier transforms: of complex numbers, back, and those of which one side is real.
 enum class FftType : std::uint8_t { fft, ifft, rfft, irfft };
+
+/// What is done with a triangular matrix before it is solved with.
 enum class TriangularTranspose : std::uint8_t { none = 1, transpose = 2, adjoint = 3 };
+
+/// How a backend calls a custom call.
 enum class ApiVersion : std::uint8_t { original = 1, status_returning, status_returning_unified, typed_ffi };
+
+/// How exact a product has to be.
 enum class Precision : std::uint8_t { standard, high, highest };
 
 /// The text of an enumeration's value, empty where it is not written.
@@ -11856,18 +15395,22 @@ enum class Precision : std::uint8_t { standard, high, highest };
 /// A set of attributes.
 class AttributeSet {
  public:
+  /// No attributes.
   constexpr AttributeSet() = default;
-  template <class... Keys>
-  constexpr AttributeSet(AttributeKey first,
-                         Keys... rest)  // NOLINT(google-explicit-constructor): a set of one is a key
-      : bits_((bit(first) | ... | bit(rest))) {}
 
+  /// Those given.
+  template <class... Keys>
+  // NOLINTNEXTLINE(google-explicit-constructor): a key is a set of one
+  constexpr AttributeSet(AttributeKey first, Keys... rest) : bits_((bit(first) | ... | bit(rest))) {}
+
+  /// Whether it is in the set, and whether nothing is.
   [[nodiscard]] constexpr auto contains(AttributeKey key) const -> bool { return (bits_ & bit(key)) != 0; }
   [[nodiscard]] constexpr auto empty() const -> bool { return bits_ == 0; }
-  /// Needs a set that is not empty.
+  /// The one with the lowest number. Needs a set that is not empty.
   [[nodiscard]] constexpr auto first() const -> AttributeKey {
     return static_cast<AttributeKey>(std::countr_zero(bits_));
   }
+  /// Takes it out, if it is in the set.
   constexpr void erase(AttributeKey key) { bits_ &= ~bit(key); }
 
  private:
@@ -11880,8 +15423,10 @@ class AttributeSet {
 /// Element types an elementwise operation takes.
 class TypeSet {
  public:
+  /// 1 PRED, 2 signed and 4 unsigned integers, 8 floating-point, 16 complex numbers.
   explicit constexpr TypeSet(unsigned bits) : bits_(bits) {}
 
+  /// Whether the operation takes elements of that type.
   [[nodiscard]] constexpr auto contains(DType dtype) const -> bool {
     const unsigned bit = dtype == DType::boolean ? 1u
                          : is_integral(dtype)    ? (dtype_info(dtype).is_signed ? 2u : 4u)
@@ -11894,26 +15439,36 @@ class TypeSet {
   unsigned bits_;
 };
 
-inline constexpr TypeSet any_type{31}, pred_or_integers{7}, integers{6}, floats{8}, floats_or_complex{24},
-    signed_numbers{26}, any_number{30}, real_numbers{14}, ordered{15};
+/// The sets that operations have.
+inline constexpr TypeSet any_type{31};
+inline constexpr TypeSet pred_or_integers{7};
+inline constexpr TypeSet integers{6};
+inline constexpr TypeSet floats{8};
+inline constexpr TypeSet floats_or_complex{24};
+inline constexpr TypeSet signed_numbers{26};
+inline constexpr TypeSet any_number{30};
+inline constexpr TypeSet real_numbers{14};
+inline constexpr TypeSet ordered{15};
 
 /// No upper bound on the number of operands or called computations.
 inline constexpr std::uint8_t unbounded = 255;
 
+/// A row of `opcode_table`.
 struct OpcodeInfo {
-  Opcode opcode;
-  std::string_view name;
-  Category category;
-  std::uint8_t min_operands;
-  std::uint8_t max_operands;
-  TypeSet types;  ///< of the first operand; of all operands of unary and binary operations
-  std::uint8_t min_called = 0;
-  std::uint8_t max_called = 0;
-  AttributeSet needs = {};
-  AttributeSet takes = {};  ///< beside those it needs; frontend attributes are taken everywhere
+  Opcode opcode;                ///< which one
+  std::string_view name;        ///< in HLO text
+  Category category;            ///< how the result's shape follows
+  std::uint8_t min_operands;    ///< how few
+  std::uint8_t max_operands;    ///< how many, or `unbounded`
+  TypeSet types;                ///< of the first operand; of all operands of unary and binary operations
+  std::uint8_t min_called = 0;  ///< how few computations it calls
+  std::uint8_t max_called = 0;  ///< how many, or `unbounded`
+  AttributeSet needs = {};      ///< attributes that it cannot be without
+  AttributeSet takes = {};      ///< beside those it needs; frontend attributes are taken everywhere
 };
 
 // clang-format off: tables
+/// All operations, in the order of `Opcode`.
 inline constexpr std::array<OpcodeInfo, 91> opcode_table = [] {
   using enum AttributeKey;
   constexpr Category source = Category::source, unary = Category::unary, binary = Category::binary,
@@ -12050,9 +15605,12 @@ namespace detail {
 static_assert(tables_in_order());
 }  // namespace detail
 
+/// The row of an operation. O(1).
 [[nodiscard]] constexpr auto opcode_info(Opcode opcode) -> const OpcodeInfo& {
   return opcode_table[static_cast<std::size_t>(opcode)];
 }
+
+/// Its name in HLO text.
 [[nodiscard]] constexpr auto to_string(Opcode opcode) -> std::string_view {
   return opcode_info(opcode).name;
 }
@@ -12076,21 +15634,28 @@ class ShortList {
   static_assert(std::is_trivially_copyable_v<T> && N < 255, "fxpass::ShortList holds few plain values");
 
  public:
+  /// As containers name it.
   using value_type = T;
+  /// How many values fit.
   static constexpr std::size_t capacity = N;
 
+  /// No values.
   constexpr ShortList() = default;
+
+  /// The values listed; those that do not fit are left out, and the list has overflowed.
   constexpr ShortList(std::initializer_list<T> values) {
     for (const T& value : values) push_back(value);
   }
-  constexpr ShortList(
-      std::span<const T> values) {  // NOLINT(google-explicit-constructor): a list is what it lists
+  // NOLINTNEXTLINE(google-explicit-constructor): a list is what it lists
+  constexpr ShortList(Span<const T> values) {
     for (const T& value : values) push_back(value);
   }
+  /// `count` times `value`.
   constexpr ShortList(std::size_t count, T value) {
     for (std::size_t i = 0; i < count && !overflowed_; ++i) push_back(value);
   }
 
+  /// Appends a value, or overflows. O(1).
   constexpr void push_back(T value) {
     if (count_ == N) {
       overflowed_ = true;
@@ -12098,38 +15663,48 @@ class ShortList {
     }
     items_[count_++] = value;
   }
+  /// Puts a value before the one at `at`, or at the end if there is none. O(size).
   constexpr void insert(std::size_t at, T value) {
     if (at > count_) at = count_;
     push_back(value);
     for (std::size_t i = count_; i-- > at + 1;) items_[i] = items_[i - 1];
     (*this)[at] = value;
   }
+  /// Takes out the value at `at`, if there is one. O(size).
   constexpr void erase(std::size_t at) {
     if (at >= count_) return;
     for (std::size_t i = at; i + 1 < count_; ++i) items_[i] = items_[i + 1];
     --count_;
   }
 
+  /// How many values there are, and whether there is none.
   [[nodiscard]] constexpr auto size() const -> std::size_t { return count_; }
   [[nodiscard]] constexpr auto empty() const -> bool { return count_ == 0; }
+  /// Whether a value did not fit.
   [[nodiscard]] constexpr auto overflowed() const -> bool { return overflowed_; }
+  /// The value at `i`, and the last one; past the end the spare element.
   [[nodiscard]] constexpr auto operator[](std::size_t i) -> T& { return items_[i < count_ ? i : N]; }
   [[nodiscard]] constexpr auto operator[](std::size_t i) const -> const T& {
     return items_[i < count_ ? i : N];
   }
   [[nodiscard]] constexpr auto back() const -> const T& { return (*this)[count_ == 0 ? 0 : count_ - 1u]; }
+  /// The values, one behind the other.
+  [[nodiscard]] constexpr auto data() -> T* { return items_; }
+  [[nodiscard]] constexpr auto data() const -> const T* { return items_; }
   [[nodiscard]] constexpr auto begin() -> T* { return items_; }
   [[nodiscard]] constexpr auto end() -> T* { return items_ + count_; }
   [[nodiscard]] constexpr auto begin() const -> const T* { return items_; }
   [[nodiscard]] constexpr auto end() const -> const T* { return items_ + count_; }
-  [[nodiscard]] constexpr auto view() const -> std::span<const T> { return {items_, count_}; }
+  [[nodiscard]] constexpr auto view() const -> Span<const T> { return {items_, count_}; }
 
+  /// Whether one of the values equals `value`. O(size).
   [[nodiscard]] constexpr auto contains(const T& value) const -> bool {
     for (const T& item : *this)
       if (item == value) return true;
     return false;
   }
 
+  /// Equal if the values are, and both have overflowed or neither has.
   friend constexpr auto operator==(const ShortList& a, const ShortList& b) -> bool {
     if (a.count_ != b.count_ || a.overflowed_ != b.overflowed_) return false;
     for (std::size_t i = 0; i < a.count_; ++i)
@@ -12150,6 +15725,7 @@ class ShortList {
 /// @file
 /// Shapes of HLO values: arrays, tuples, tokens. Layouts are always the default one (row-major).
 
+/// HLO modules as values: a builder, shape inference, a verifier.
 namespace fxpass::hlo {
 
 /// Dimensions an array may have here. PyTorch programs stay far below; `repeat` doubles a rank for a moment.
@@ -12166,7 +15742,7 @@ using Dims = ShortList<std::int64_t, max_rank>;
 }
 
 /// Product of the sizes; none if it does not fit, or a size is negative.
-[[nodiscard]] constexpr auto checked_element_count(std::span<const std::int64_t> sizes)
+[[nodiscard]] constexpr auto checked_element_count(Span<const std::int64_t> sizes)
     -> std::optional<std::int64_t> {
   std::int64_t count = 1;
   bool is_empty = false;
@@ -12185,9 +15761,10 @@ using Dims = ShortList<std::int64_t, max_rank>;
 
 /// The shape of an array: an element type and the sizes of its dimensions.
 struct Shape {
-  DType dtype = DType::f32;
-  Dims dims;
+  DType dtype = DType::f32;  ///< of its elements
+  Dims dims;                 ///< their sizes
 
+  /// How many dimensions there are; without one it is a scalar.
   [[nodiscard]] constexpr auto rank() const -> std::size_t { return dims.size(); }
   [[nodiscard]] constexpr auto is_scalar() const -> bool { return dims.empty(); }
   /// Number of elements; 0 if it cannot be counted, which no shape of a module is.
@@ -12200,12 +15777,13 @@ struct Shape {
   friend constexpr auto operator==(const Shape&, const Shape&) -> bool = default;
 };
 
+/// What a shape is of.
 enum class ShapeKind : std::uint8_t { array, tuple, token };
 
 /// A shape of a `ShapeTable`. Shapes are kept once, so equal ids of one table are equal shapes and the other
 /// way round.
 struct ShapeId {
-  std::uint32_t index = 0;
+  std::uint32_t index = 0;  ///< row of the table
 
   friend constexpr auto operator==(ShapeId, ShapeId) -> bool = default;
 };
@@ -12231,7 +15809,7 @@ class ShapeTable {
     return hash ^ (hash >> 32);
   }
   template <class A, class B>
-  [[nodiscard]] static constexpr auto same(std::span<A> a, std::span<B> b) -> bool {
+  [[nodiscard]] static constexpr auto same(Span<A> a, Span<B> b) -> bool {
     if (a.size() != b.size()) return false;
     for (std::size_t i = 0; i < a.size(); ++i)
       if (!(a[i] == b[i])) return false;
@@ -12266,7 +15844,7 @@ class ShapeTable {
 
  public:
   /// The id of an array shape. Needs a shape without overflow; O(1) expected.
-  constexpr auto array(DType dtype, std::span<const std::int64_t> dims) -> ShapeId {
+  constexpr auto array(DType dtype, Span<const std::int64_t> dims) -> ShapeId {
     std::uint64_t hash = mix(mix(seed, static_cast<std::uint64_t>(dtype) + 2), dims.size());
     for (const std::int64_t size : dims) hash = mix(hash, static_cast<std::uint64_t>(size));
     return find_or_add(
@@ -12278,7 +15856,8 @@ class ShapeTable {
   }
   constexpr auto array(const Shape& shape) -> ShapeId { return array(shape.dtype, shape.dims); }
 
-  constexpr auto tuple(std::span<const ShapeId> elements) -> ShapeId {
+  /// The id of a tuple of those shapes. O(elements) expected.
+  constexpr auto tuple(Span<const ShapeId> elements) -> ShapeId {
     std::uint64_t hash = mix(mix(seed, 1), elements.size());
     for (const ShapeId element : elements) hash = mix(hash, element.index);
     return find_or_add(
@@ -12289,31 +15868,36 @@ class ShapeTable {
         [&] { return Record{ShapeKind::tuple, DType::f32, elements_.append(elements)}; });
   }
 
+  /// The id of the shape of a token, which orders side effects.
   constexpr auto token() -> ShapeId {
     return find_or_add(
         mix(seed, 0), [](const Record& r) { return r.kind == ShapeKind::token; },
         [] { return Record{ShapeKind::token, DType::f32, {}}; });
   }
 
+  /// How many shapes there are, and whether `id` is one of them.
   [[nodiscard]] constexpr auto size() const -> std::uint32_t { return records_.size(); }
   [[nodiscard]] constexpr auto contains(ShapeId id) const -> bool { return id.index < records_.size(); }
+
+  /// What the shape is of.
   [[nodiscard]] constexpr auto kind(ShapeId id) const -> ShapeKind { return records_[id.index].kind; }
   [[nodiscard]] constexpr auto is_array(ShapeId id) const -> bool { return kind(id) == ShapeKind::array; }
   [[nodiscard]] constexpr auto is_tuple(ShapeId id) const -> bool { return kind(id) == ShapeKind::tuple; }
   /// Element type and sizes of an array. The view holds until the table grows.
   [[nodiscard]] constexpr auto dtype(ShapeId id) const -> DType { return records_[id.index].dtype; }
-  [[nodiscard]] constexpr auto dims(ShapeId id) const -> std::span<const std::int64_t> {
+  [[nodiscard]] constexpr auto dims(ShapeId id) const -> Span<const std::int64_t> {
     const Record& r = records_[id.index];
-    return r.kind == ShapeKind::array ? sizes_.view(r.range) : std::span<const std::int64_t>();
+    return r.kind == ShapeKind::array ? sizes_.view(r.range) : Span<const std::int64_t>();
   }
   /// The array as a value of its own; a scalar f32 stands for what is no array.
   [[nodiscard]] constexpr auto shape(ShapeId id) const -> Shape { return {dtype(id), dims(id)}; }
   /// The elements of a tuple, none of anything else. The view holds until the table grows.
-  [[nodiscard]] constexpr auto elements(ShapeId id) const -> std::span<const ShapeId> {
+  [[nodiscard]] constexpr auto elements(ShapeId id) const -> Span<const ShapeId> {
     const Record& r = records_[id.index];
-    return r.kind == ShapeKind::tuple ? elements_.view(r.range) : std::span<const ShapeId>();
+    return r.kind == ShapeKind::tuple ? elements_.view(r.range) : Span<const ShapeId>();
   }
 
+  /// Equal if the shapes are, in the order in which they were made.
   friend constexpr auto operator==(const ShapeTable& a, const ShapeTable& b) -> bool {
     return a.records_ == b.records_ && a.sizes_ == b.sizes_ && a.elements_ == b.elements_;
   }
@@ -12349,16 +15933,18 @@ namespace fxpass::hlo {
 
 /// An instruction of a module: its index in `Module::instructions`.
 struct Value {
-  std::uint32_t id = 0xffffffffu;
+  std::uint32_t id = 0xffffffffu;  ///< all ones: none
 
   /// False for the result of a call that failed.
   [[nodiscard]] constexpr auto valid() const -> bool { return id != 0xffffffffu; }
   friend constexpr auto operator==(Value, Value) -> bool = default;
 };
 
+/// A computation of a module: its index in `Module::computations`.
 struct ComputationId {
-  std::uint32_t index = 0xffffffffu;
+  std::uint32_t index = 0xffffffffu;  ///< all ones: none
 
+  /// False for the result of a call that failed.
   [[nodiscard]] constexpr auto valid() const -> bool { return index != 0xffffffffu; }
   friend constexpr auto operator==(ComputationId, ComputationId) -> bool = default;
 };
@@ -12366,25 +15952,26 @@ struct ComputationId {
 /// One attribute of an instruction; `value` is a range of `Module::chars` or `Module::numbers`, see
 /// `holds_text`.
 struct Attribute {
-  AttributeKey key = AttributeKey::literal;
-  Range value;
+  AttributeKey key = AttributeKey::literal;  ///< which one
+  Range value;                               ///< where it lies
 
   friend constexpr auto operator==(const Attribute&, const Attribute&) -> bool = default;
 };
 
 /// Where an instruction comes from. All ranges are of `Module::chars`.
 struct Metadata {
-  Range op_type;  ///< the operator of the source program, such as `aten.add.Tensor`
-  Range op_name;  ///< the node
-  Range source_file;
+  Range op_type;                  ///< the operator of the source program, such as `aten.add.Tensor`
+  Range op_name;                  ///< the node
+  Range source_file;              ///< of the model
   std::uint32_t source_line = 0;  ///< 0: not known
 
   friend constexpr auto operator==(const Metadata&, const Metadata&) -> bool = default;
 };
 
+/// One operation.
 struct Instruction {
-  Opcode opcode = Opcode::tuple;
-  ShapeId shape;
+  Opcode opcode = Opcode::tuple;  ///< what it does
+  ShapeId shape;  ///< of its result
   Range name;        ///< of `chars`; the written name is this, a point, and the instruction's number
   Range operands;    ///< of `Module::operands`
   Range called;      ///< of `Module::called`; while: body, condition; select-and-scatter: select, scatter
@@ -12394,22 +15981,24 @@ struct Instruction {
   friend constexpr auto operator==(const Instruction&, const Instruction&) -> bool = default;
 };
 
+/// A function of the module: instructions, of which one is the result.
 struct Computation {
   Range name;  ///< of `chars`; the written name is this, but for the entry followed by a point and its number
   Range instructions;  ///< of `Module::instructions`: operands before their users
   Range parameters;    ///< of `Module::parameters`, by parameter number
-  Value root;
+  Value root;  ///< its result
 
   friend constexpr auto operator==(const Computation&, const Computation&) -> bool = default;
 };
 
 /// An output that may, or must, lie in the buffer of a parameter.
 struct Alias {
+  /// Whether the backend may choose, or has to be given the parameter's buffer to overwrite.
   enum class Kind : std::uint8_t { may = 1, must = 2 };
 
-  std::uint32_t output = 0;  ///< element of the entry's result; 0 if that is no tuple
-  std::uint32_t parameter = 0;
-  Kind kind = Kind::may;
+  std::uint32_t output = 0;     ///< element of the entry's result; 0 if that is no tuple
+  std::uint32_t parameter = 0;  ///< number of the entry's parameter
+  Kind kind = Kind::may;        ///< whether it has to
 
   friend constexpr auto operator==(const Alias&, const Alias&) -> bool = default;
 };
@@ -12421,46 +16010,51 @@ struct Alias {
 /// finds. Regular; copying is a handful of `memcpy`s. `==` compares the tables, so two modules are equal that
 /// were built by the same calls.
 struct Module {
-  Text name;
-  ShapeTable shapes;
-  Pool<Computation> computations;
-  Pool<Instruction> instructions;
-  Pool<Value> operands;
-  Pool<Value> parameters;
-  Pool<ComputationId> called;
-  Pool<Attribute> attributes;
-  Pool<Metadata> metadata;
-  Pool<std::int64_t> numbers;
-  Pool<char> chars;
-  Pool<Alias> aliases;
-  std::uint32_t replica_count = 1;  ///< compile options, written in the header of HLO text only
-  std::uint32_t num_partitions = 1;
+  Text name;                         ///< as XLA prints it
+  ShapeTable shapes;                 ///< of all values
+  Pool<Computation> computations;    ///< callees first, the entry last
+  Pool<Instruction> instructions;    ///< of all computations
+  Pool<Value> operands;              ///< what `Instruction::operands` are ranges of
+  Pool<Value> parameters;            ///< what `Computation::parameters` are ranges of
+  Pool<ComputationId> called;        ///< what `Instruction::called` are ranges of
+  Pool<Attribute> attributes;        ///< what `Instruction::attributes` are ranges of
+  Pool<Metadata> metadata;           ///< where instructions come from
+  Pool<std::int64_t> numbers;        ///< of attributes
+  Pool<char> chars;                  ///< names, and texts of attributes
+  Pool<Alias> aliases;               ///< outputs in the buffers of parameters
+  std::uint32_t replica_count = 1;   ///< compile options, written in the header of HLO text only
+  std::uint32_t num_partitions = 1;  ///< likewise
 
+  /// The computation that is run; and whether `c`, one of this module, is that. Needs a finished module.
   [[nodiscard]] constexpr auto entry() const -> const Computation& { return computations.back(); }
   [[nodiscard]] constexpr auto is_entry(const Computation& c) const -> bool {
     return &c == &computations.back();
   }
 
+  /// A record by its id, which has to be valid.
   [[nodiscard]] constexpr auto operator[](Value v) const -> const Instruction& { return instructions[v.id]; }
   [[nodiscard]] constexpr auto operator[](ComputationId id) const -> const Computation& {
     return computations[id.index];
   }
 
+  /// What a range of a record stands for.
   [[nodiscard]] constexpr auto text(Range range) const -> std::string_view {
     return {chars.data() + range.begin, range.count};
   }
-  [[nodiscard]] constexpr auto operands_of(const Instruction& i) const -> std::span<const Value> {
+  [[nodiscard]] constexpr auto operands_of(const Instruction& i) const -> Span<const Value> {
     return operands.view(i.operands);
   }
-  [[nodiscard]] constexpr auto called_by(const Instruction& i) const -> std::span<const ComputationId> {
+  [[nodiscard]] constexpr auto called_by(const Instruction& i) const -> Span<const ComputationId> {
     return called.view(i.called);
   }
-  [[nodiscard]] constexpr auto attributes_of(const Instruction& i) const -> std::span<const Attribute> {
+  [[nodiscard]] constexpr auto attributes_of(const Instruction& i) const -> Span<const Attribute> {
     return attributes.view(i.attributes);
   }
-  [[nodiscard]] constexpr auto parameters_of(const Computation& c) const -> std::span<const Value> {
+  [[nodiscard]] constexpr auto parameters_of(const Computation& c) const -> Span<const Value> {
     return parameters.view(c.parameters);
   }
+
+  /// The shape of an instruction's operand, and of a computation's result.
   [[nodiscard]] constexpr auto operand_shape(const Instruction& i, std::uint32_t operand) const -> ShapeId {
     return instructions[operands[i.operands.begin + operand].id].shape;
   }
@@ -12468,6 +16062,8 @@ struct Module {
     return (*this)[c.root].shape;
   }
 
+  /// An attribute of an instruction; null if it has none such. O(attributes of the instruction), as all that
+  /// follow.
   [[nodiscard]] constexpr auto find(const Instruction& i, AttributeKey key) const -> const Attribute* {
     for (const Attribute& a : attributes_of(i))
       if (a.key == key) return &a;
@@ -12475,16 +16071,17 @@ struct Module {
   }
   /// The numbers of an attribute; none if the instruction has no such attribute.
   [[nodiscard]] constexpr auto list(const Instruction& i, AttributeKey key) const
-      -> std::span<const std::int64_t> {
+      -> Span<const std::int64_t> {
     const Attribute* a = find(i, key);
-    return a == nullptr ? std::span<const std::int64_t>() : numbers.view(a->value);
+    return a == nullptr ? Span<const std::int64_t>() : numbers.view(a->value);
   }
   /// The one number of an attribute, or `otherwise`.
   [[nodiscard]] constexpr auto number(const Instruction& i, AttributeKey key,
                                       std::int64_t otherwise = 0) const -> std::int64_t {
-    const std::span<const std::int64_t> found = list(i, key);
+    const Span<const std::int64_t> found = list(i, key);
     return found.empty() ? otherwise : found[0];
   }
+  /// Whether a flag is set.
   [[nodiscard]] constexpr auto flag(const Instruction& i, AttributeKey key) const -> bool {
     return number(i, key) != 0;
   }
@@ -12529,7 +16126,7 @@ constexpr void append_shape(Sink& sink, const ShapeTable& shapes, ShapeId id) {
     }
     case ShapeKind::array: {
       append_all(sink, dtype_info(shapes.dtype(id)).xla_name, '[');
-      const std::span<const std::int64_t> dims = shapes.dims(id);
+      const Span<const std::int64_t> dims = shapes.dims(id);
       for (std::size_t i = 0; i < dims.size(); ++i) {
         if (i != 0) append_to(sink, ',');
         append_to(sink, dims[i]);
@@ -12548,54 +16145,59 @@ constexpr void append_shape(Sink& sink, const ShapeTable& shapes, ShapeId id) {
 
 // The forms in which callers give, and `infer_shape` reads, the attributes with several numbers a dimension.
 
+/// How a window moves along one dimension.
 struct WindowDim {
-  std::int64_t size = 1;
-  std::int64_t stride = 1;
-  std::int64_t padding_low = 0;  ///< may be negative, as may padding_high: cuts
-  std::int64_t padding_high = 0;
-  std::int64_t window_dilation = 1;
-  std::int64_t base_dilation = 1;
-  bool reversal = false;
+  std::int64_t size = 1;             ///< elements that it covers
+  std::int64_t stride = 1;           ///< from one place to the next
+  std::int64_t padding_low = 0;      ///< may be negative, as may padding_high: cuts
+  std::int64_t padding_high = 0;     ///< behind the last element
+  std::int64_t window_dilation = 1;  ///< distance of neighbours in the window
+  std::int64_t base_dilation = 1;    ///< distance that neighbours of the array are moved to
+  bool reversal = false;             ///< the window is taken from back to front
 
   friend constexpr auto operator==(const WindowDim&, const WindowDim&) -> bool = default;
 };
+/// A window: what it does in each dimension.
 using Window = ShortList<WindowDim, max_rank>;
 
 /// How the dimensions of input, kernel and output are meant. Spatial lists have one length.
 struct ConvolutionDims {
-  std::int64_t input_batch = 0;
-  std::int64_t input_feature = 1;
-  Dims input_spatial;
-  std::int64_t kernel_input_feature = 1;
-  std::int64_t kernel_output_feature = 0;
-  Dims kernel_spatial;
-  std::int64_t output_batch = 0;
-  std::int64_t output_feature = 1;
-  Dims output_spatial;
+  std::int64_t input_batch = 0;            ///< dimension of the input that numbers the samples
+  std::int64_t input_feature = 1;          ///< dimension of the input that numbers the channels
+  Dims input_spatial;                      ///< the others
+  std::int64_t kernel_input_feature = 1;   ///< dimension of the kernel that is summed over
+  std::int64_t kernel_output_feature = 0;  ///< dimension of the kernel that numbers the results
+  Dims kernel_spatial;                     ///< the others
+  std::int64_t output_batch = 0;           ///< dimension of the result that numbers the samples
+  std::int64_t output_feature = 1;         ///< dimension of the result that numbers the channels
+  Dims output_spatial;                     ///< the others
 
   friend constexpr auto operator==(const ConvolutionDims&, const ConvolutionDims&) -> bool = default;
 };
 
+/// Which dimensions of a product's operands meet. Lists of both sides correspond, and have equal sizes.
 struct DotDims {
-  Dims lhs_contracting;
-  Dims rhs_contracting;
-  Dims lhs_batch;
-  Dims rhs_batch;
+  Dims lhs_contracting;  ///< of the first operand: summed over
+  Dims rhs_contracting;  ///< of the second operand: summed over
+  Dims lhs_batch;        ///< of the first operand: kept, one product for each index
+  Dims rhs_batch;        ///< of the second operand: kept
 };
 
+/// How the dimensions of operand, indices and result of a gather are meant.
 struct GatherDims {
   Dims offset_dims;           ///< of the result: those that run through a slice
   Dims collapsed_slice_dims;  ///< of the operand: size 1 in a slice, not in the result
   Dims start_index_map;       ///< of the operand: which dimension the i-th number of an index vector is of
-  std::int64_t index_vector_dim = 0;
+  std::int64_t index_vector_dim = 0;  ///< of the indices: the one along which an index vector lies
 };
 
+/// How the dimensions of operand, indices and updates of a scatter are meant.
 struct ScatterDims {
   Dims update_window_dims;            ///< of the updates: those that run through a window
   Dims inserted_window_dims;          ///< of the operand: size 1 in a window, not in the updates
   Dims scatter_dims_to_operand_dims;  ///< of the operand: which dimension the i-th number of an index vector
                                       ///< is of
-  std::int64_t index_vector_dim = 0;
+  std::int64_t index_vector_dim = 0;  ///< of the indices: the one along which an index vector lies
 };
 
 namespace detail {
@@ -12609,13 +16211,13 @@ namespace detail {
 /// Numbers a dimension in the attributes `window`, `slice`, `padding`.
 inline constexpr std::size_t window_numbers = 7, slice_numbers = 3, padding_numbers = 3;
 
-[[nodiscard]] constexpr auto window_dim(std::span<const std::int64_t> window, std::size_t dim) -> WindowDim {
-  const std::span<const std::int64_t> n = window.subspan(dim * window_numbers, window_numbers);
+[[nodiscard]] constexpr auto window_dim(Span<const std::int64_t> window, std::size_t dim) -> WindowDim {
+  const Span<const std::int64_t> n = window.subspan(dim * window_numbers, window_numbers);
   return {n[0], n[1], n[2], n[3], n[4], n[5], n[6] != 0};
 }
 
 /// Needs a list of 6 + 3 n numbers.
-[[nodiscard]] constexpr auto convolution_dims(std::span<const std::int64_t> n) -> ConvolutionDims {
+[[nodiscard]] constexpr auto convolution_dims(Span<const std::int64_t> n) -> ConvolutionDims {
   const std::size_t part = n.size() / 3;
   ConvolutionDims dims;
   dims.input_batch = n[0];
@@ -12902,7 +16504,7 @@ class ShapeInference {
   }
   [[nodiscard]] constexpr auto shape(std::uint32_t n) const -> Shape { return shapes_.shape(operand(n)); }
   [[nodiscard]] constexpr auto dtype(std::uint32_t n) const -> DType { return shapes_.dtype(operand(n)); }
-  [[nodiscard]] constexpr auto list(AttributeKey key) const -> std::span<const std::int64_t> {
+  [[nodiscard]] constexpr auto list(AttributeKey key) const -> Span<const std::int64_t> {
     return module_.list(i_, key);
   }
   [[nodiscard]] constexpr auto number(AttributeKey key) const -> std::int64_t {
@@ -12979,7 +16581,7 @@ class ShapeInference {
   }
 
   /// Whether `dims` are different dimensions below `rank`; ascending too if asked.
-  [[nodiscard]] static constexpr auto are_dims(std::span<const std::int64_t> dims, std::size_t rank,
+  [[nodiscard]] static constexpr auto are_dims(Span<const std::int64_t> dims, std::size_t rank,
                                                bool ascending) -> bool {
     for (std::size_t a = 0; a < dims.size(); ++a) {
       if (dims[a] < 0 || static_cast<std::size_t>(dims[a]) >= rank) return false;
@@ -12988,7 +16590,7 @@ class ShapeInference {
     }
     return true;
   }
-  [[nodiscard]] static constexpr auto contains(std::span<const std::int64_t> dims, std::size_t dim) -> bool {
+  [[nodiscard]] static constexpr auto contains(Span<const std::int64_t> dims, std::size_t dim) -> bool {
     for (const std::int64_t d : dims)
       if (d == static_cast<std::int64_t>(dim)) return true;
     return false;
@@ -13023,13 +16625,13 @@ class ShapeInference {
     const auto is_scalar_of = [&](ShapeId id, DType type) {
       return shapes_.is_array(id) && shapes_.dims(id).empty() && shapes_.dtype(id) == type;
     };
-    const std::span<const Value> parameters = module_.parameters_of(c);
+    const Span<const Value> parameters = module_.parameters_of(c);
     if (parameters.size() != types.size()) return false;
     for (std::uint32_t n = 0; n < types.size(); ++n)
       if (!is_scalar_of(module_[parameters[n]].shape, types[n])) return false;
     const ShapeId result = module_.result_shape(c);
     if (results.size() == 1) return is_scalar_of(result, results[0]);
-    const std::span<const ShapeId> elements = shapes_.elements(result);
+    const Span<const ShapeId> elements = shapes_.elements(result);
     if (elements.size() != results.size()) return false;
     for (std::uint32_t n = 0; n < results.size(); ++n)
       if (!is_scalar_of(elements[n], results[n])) return false;
@@ -13042,8 +16644,8 @@ class ShapeInference {
     for (std::uint32_t k = 0; k < n; ++k) results.push_back(dtype(k));
     return is_scalar_function(c, parameters, results);
   }
-  [[nodiscard]] constexpr auto takes(const Computation& c, std::span<const Value> operands) const -> bool {
-    const std::span<const Value> parameters = module_.parameters_of(c);
+  [[nodiscard]] constexpr auto takes(const Computation& c, Span<const Value> operands) const -> bool {
+    const Span<const Value> parameters = module_.parameters_of(c);
     if (parameters.size() != operands.size()) return false;
     for (std::size_t n = 0; n < operands.size(); ++n)
       if (module_[parameters[n]].shape != module_[operands[n]].shape) return false;
@@ -13061,7 +16663,7 @@ class ShapeInference {
     return i_.shape;
   }
   [[nodiscard]] constexpr auto iota() -> Expected<ShapeId> {
-    const std::span<const std::int64_t> dims = list(AttributeKey::dimensions);
+    const Span<const std::int64_t> dims = list(AttributeKey::dimensions);
     if (!shapes_.is_array(i_.shape) || dims.size() != 1 || !are_dims(dims, declared().rank(), false))
       return reject("needs one dimension of its result", declared());
     if (declared().dtype == DType::boolean) return reject("counts in numbers");
@@ -13140,7 +16742,7 @@ class ShapeInference {
 
   [[nodiscard]] constexpr auto broadcast() -> Expected<ShapeId> {
     const Shape x = shape(0), result = declared();
-    const std::span<const std::int64_t> dims = list(AttributeKey::dimensions);
+    const Span<const std::int64_t> dims = list(AttributeKey::dimensions);
     if (!shapes_.is_array(i_.shape) || result.dtype != x.dtype) return reject("keeps the element type");
     if (dims.size() != x.rank() || !are_dims(dims, result.rank(), true))
       return reject("needs one result dimension for each operand dimension, in ascending order", x, result);
@@ -13157,7 +16759,7 @@ class ShapeInference {
   }
   [[nodiscard]] constexpr auto transpose() -> Expected<ShapeId> {
     const Shape x = shape(0);
-    const std::span<const std::int64_t> dims = list(AttributeKey::dimensions);
+    const Span<const std::int64_t> dims = list(AttributeKey::dimensions);
     if (dims.size() != x.rank() || !are_dims(dims, x.rank(), false))
       return reject("needs every dimension of the operand once", x);
     Shape result{x.dtype, {}};
@@ -13171,7 +16773,7 @@ class ShapeInference {
   }
   [[nodiscard]] constexpr auto slice() -> Expected<ShapeId> {
     const Shape x = shape(0);
-    const std::span<const std::int64_t> bounds = list(AttributeKey::slice);
+    const Span<const std::int64_t> bounds = list(AttributeKey::slice);
     if (bounds.size() != x.rank() * slice_numbers) return reject("needs bounds for every dimension", x);
     Shape result{x.dtype, {}};
     for (std::size_t d = 0; d < x.rank(); ++d) {
@@ -13210,7 +16812,7 @@ class ShapeInference {
   }
   [[nodiscard]] constexpr auto concatenate() -> Expected<ShapeId> {
     Shape result = shape(0);
-    const std::span<const std::int64_t> dims = list(AttributeKey::dimensions);
+    const Span<const std::int64_t> dims = list(AttributeKey::dimensions);
     if (dims.size() != 1 || !are_dims(dims, result.rank(), false))
       return reject("needs one dimension", result);
     const auto along = static_cast<std::size_t>(dims[0]);
@@ -13225,7 +16827,7 @@ class ShapeInference {
   }
   [[nodiscard]] constexpr auto pad() -> Expected<ShapeId> {
     const Shape x = shape(0);
-    const std::span<const std::int64_t> padding = list(AttributeKey::padding);
+    const Span<const std::int64_t> padding = list(AttributeKey::padding);
     if (!shape(1).is_scalar() || dtype(1) != x.dtype)
       return reject("needs a scalar of the operand's type", x, shape(1));
     if (padding.size() != x.rank() * padding_numbers) return reject("needs padding for every dimension", x);
@@ -13368,8 +16970,8 @@ class ShapeInference {
   }
   [[nodiscard]] constexpr auto convolution() -> Expected<ShapeId> {
     const Shape x = shape(0), kernel = shape(1);
-    const std::span<const std::int64_t> labels = list(AttributeKey::convolution_dimensions);
-    const std::span<const std::int64_t> window = list(AttributeKey::window);
+    const Span<const std::int64_t> labels = list(AttributeKey::convolution_dimensions);
+    const Span<const std::int64_t> window = list(AttributeKey::window);
     if (!shapes_.is_array(i_.shape) || !may_accumulate(x.dtype, kernel.dtype, declared().dtype))
       return reject("operands and result are of one kind of number", x, kernel);
     if (x.rank() < 2 || x.rank() != kernel.rank() || labels.size() != 3 * x.rank())
@@ -13431,7 +17033,7 @@ class ShapeInference {
   [[nodiscard]] constexpr auto reduce() -> Expected<ShapeId> {
     if (Status operands = check_reduction_operands(); !operands) return std::move(operands).error();
     const Shape x = shape(0);
-    const std::span<const std::int64_t> dims = list(AttributeKey::dimensions);
+    const Span<const std::int64_t> dims = list(AttributeKey::dimensions);
     if (!are_dims(dims, x.rank(), false)) return reject("needs different dimensions of the operand", x);
     Dims left;
     for (std::size_t d = 0; d < x.rank(); ++d)
@@ -13441,7 +17043,7 @@ class ShapeInference {
   [[nodiscard]] constexpr auto reduce_window() -> Expected<ShapeId> {
     if (Status operands = check_reduction_operands(); !operands) return std::move(operands).error();
     const Shape x = shape(0);
-    const std::span<const std::int64_t> window = list(AttributeKey::window);
+    const Span<const std::int64_t> window = list(AttributeKey::window);
     if (window.size() != x.rank() * window_numbers) return reject("needs a window over every dimension", x);
     Dims sizes;
     for (std::size_t d = 0; d < x.rank(); ++d) {
@@ -13452,7 +17054,7 @@ class ShapeInference {
   }
   [[nodiscard]] constexpr auto select_and_scatter() -> Expected<ShapeId> {
     const Shape x = shape(0), source = shape(1);
-    const std::span<const std::int64_t> window = list(AttributeKey::window);
+    const Span<const std::int64_t> window = list(AttributeKey::window);
     if (window.size() != x.rank() * window_numbers) return reject("needs a window over every dimension", x);
     bool fits = source.dtype == x.dtype && source.rank() == x.rank();
     for (std::size_t d = 0; fits && d < x.rank(); ++d)
@@ -13470,7 +17072,7 @@ class ShapeInference {
   }
   [[nodiscard]] constexpr auto sort() -> Expected<ShapeId> {
     const Shape keys = shape(0);
-    const std::span<const std::int64_t> dims = list(AttributeKey::dimensions);
+    const Span<const std::int64_t> dims = list(AttributeKey::dimensions);
     if (dims.size() != 1 || !are_dims(dims, keys.rank(), false)) return reject("needs one dimension", keys);
     Pool<DType> parameters, result;
     Pool<ShapeId> results;
@@ -13512,7 +17114,7 @@ class ShapeInference {
 
   [[nodiscard]] constexpr auto fft() -> Expected<ShapeId> {
     Shape x = shape(0);
-    const std::span<const std::int64_t> length = list(AttributeKey::fft_length);
+    const Span<const std::int64_t> length = list(AttributeKey::fft_length);
     const auto type = static_cast<FftType>(number(AttributeKey::fft_type));
     if (length.empty() || length.size() > 3 || length.size() > x.rank())
       return reject("runs over the last one to three dimensions", x);
@@ -13560,7 +17162,7 @@ class ShapeInference {
     return i_.shape;
   }
   [[nodiscard]] constexpr auto rng_bit_generator() -> Expected<ShapeId> {
-    const std::span<const ShapeId> results = shapes_.elements(i_.shape);
+    const Span<const ShapeId> results = shapes_.elements(i_.shape);
     if (shape(0).rank() != 1 || dtype(0) != DType::u64) return reject("state is a list of u64", shape(0));
     if (results.size() != 2 || results[0] != operand(0) || !shapes_.is_array(results[1]) ||
         !is_integral(shapes_.dtype(results[1])))
@@ -13571,7 +17173,7 @@ class ShapeInference {
   // ---- control and structure
 
   [[nodiscard]] constexpr auto while_loop() -> Expected<ShapeId> {
-    const std::span<const Value> operands = module_.operands_of(i_);
+    const Span<const Value> operands = module_.operands_of(i_);
     if (!takes(callee(0), operands) || module_.result_shape(callee(0)) != operand(0))
       return reject("body must take and give the shape of the initial value");
     if (!takes(callee(1), operands) || module_.result_shape(callee(1)) != shapes_.array(DType::boolean, {}))
@@ -13602,18 +17204,18 @@ class ShapeInference {
     return shapes_.tuple(elements.view());
   }
   [[nodiscard]] constexpr auto get_tuple_element() -> Expected<ShapeId> {
-    const std::span<const ShapeId> elements = shapes_.elements(operand(0));
+    const Span<const ShapeId> elements = shapes_.elements(operand(0));
     const std::int64_t index = number(AttributeKey::tuple_index);
     if (index < 0 || static_cast<std::size_t>(index) >= elements.size())
       return reject("there is no such element");
     return elements[static_cast<std::size_t>(index)];
   }
   [[nodiscard]] constexpr auto custom_call() -> Expected<ShapeId> {
-    const std::span<const std::int64_t> aliasing = list(AttributeKey::output_operand_aliasing);
+    const Span<const std::int64_t> aliasing = list(AttributeKey::output_operand_aliasing);
     if (module_.text(i_, AttributeKey::custom_call_target).empty()) return reject("has no target");
     if (aliasing.size() % 2 != 0) return reject("aliases need an output and an operand each");
     for (std::size_t n = 0; n < aliasing.size(); n += 2) {
-      const std::span<const ShapeId> elements = shapes_.elements(i_.shape);
+      const Span<const ShapeId> elements = shapes_.elements(i_.shape);
       const bool is_tuple = shapes_.is_tuple(i_.shape);
       const std::int64_t output = aliasing[n], input = aliasing[n + 1];
       const bool exists =
@@ -13631,7 +17233,7 @@ class ShapeInference {
 
   /// Groups have members, no rank twice, no rank of 0..n-1 left out; all of one size if `even`.
   [[nodiscard]] constexpr auto check_groups(bool even) const -> Status {
-    const std::span<const std::int64_t> groups = list(AttributeKey::replica_groups);
+    const Span<const std::int64_t> groups = list(AttributeKey::replica_groups);
     const std::int64_t channel = number(AttributeKey::channel_id);
     if (module_.flag(i_, AttributeKey::use_global_device_ids) && (channel < 1 || groups.empty()))
       return reject("global device ids need a channel and groups");
@@ -13665,13 +17267,13 @@ class ShapeInference {
   }
   /// Members of a group; without groups all replicas are one.
   [[nodiscard]] constexpr auto group_size() const -> std::int64_t {
-    const std::span<const std::int64_t> groups = list(AttributeKey::replica_groups);
+    const Span<const std::int64_t> groups = list(AttributeKey::replica_groups);
     if (!groups.empty()) return groups[0];
     return module_.replica_count == 0 ? 1 : module_.replica_count;
   }
   /// The one dimension a collective runs over, or none.
   [[nodiscard]] constexpr auto collective_dim(const Shape& x) const -> std::optional<std::size_t> {
-    const std::span<const std::int64_t> dims = list(AttributeKey::dimensions);
+    const Span<const std::int64_t> dims = list(AttributeKey::dimensions);
     if (dims.size() != 1 || !are_dims(dims, x.rank(), false)) return std::nullopt;
     return static_cast<std::size_t>(dims[0]);
   }
@@ -13725,7 +17327,7 @@ class ShapeInference {
     return shapes_.tuple(results.view());
   }
   [[nodiscard]] constexpr auto collective_permute() -> Expected<ShapeId> {
-    const std::span<const std::int64_t> pairs = list(AttributeKey::source_target_pairs);
+    const Span<const std::int64_t> pairs = list(AttributeKey::source_target_pairs);
     if (pairs.size() % 2 != 0) return reject("needs pairs");
     for (std::size_t a = 0; a < pairs.size(); ++a) {
       if (pairs[a] < 0 || !may_have_rank(static_cast<std::uint64_t>(pairs[a])))
@@ -13768,6 +17370,7 @@ namespace fxpass {
 
 /// How a floating-point format lays out its bits, and what it has instead of infinity.
 struct FloatFormat {
+  /// What the bit patterns at the ends of the range mean.
   enum class Specials : std::uint8_t {
     ieee,           ///< infinities and NaN in the highest exponent
     nan_only,       ///< no infinity; NaN is the magnitude of all ones
@@ -13775,17 +17378,18 @@ struct FloatFormat {
     exponent_only,  ///< a power of two without sign or zero; NaN is all ones
   };
 
-  int exponent_bits;
-  int mantissa_bits;
-  int bias;
-  Specials specials = Specials::ieee;
+  int exponent_bits;                   ///< width of the exponent
+  int mantissa_bits;                   ///< stored, without the hidden one
+  int bias;                            ///< of the exponent
+  Specials specials = Specials::ieee;  ///< what the ends of the range mean
 
+  /// Bits in all, the sign included where there is one.
   [[nodiscard]] constexpr auto width() const -> int {
     return exponent_bits + mantissa_bits + (specials == Specials::exponent_only ? 0 : 1);
   }
 };
 
-/// Needs a floating dtype.
+/// The format of a dtype. Needs a floating dtype.
 [[nodiscard]] constexpr auto float_format(DType dtype) -> FloatFormat {
   using enum FloatFormat::Specials;
   switch (dtype) {
@@ -13950,48 +17554,52 @@ namespace fxpass::hlo {
 /// Which ranks meet in a collective; without groups all replicas meet.
 class ReplicaGroups {
  public:
+  /// One group: all ranks.
   constexpr ReplicaGroups() = default;
 
-  constexpr void add(std::span<const std::int64_t> ranks) {
+  /// Adds a group. Its ranks keep their order: in it shards are cut and joined.
+  constexpr void add(Span<const std::int64_t> ranks) {
     numbers_.push_back(static_cast<std::int64_t>(ranks.size()));
     numbers_.append(ranks);
   }
   constexpr void add(std::initializer_list<std::int64_t> ranks) {
-    add(std::span(ranks.begin(), ranks.size()));
+    add(Span(ranks.begin(), ranks.size()));
   }
 
   /// Each group as its size and its ranks, as `AttributeKey::replica_groups` holds them.
-  [[nodiscard]] constexpr auto numbers() const -> std::span<const std::int64_t> { return numbers_.view(); }
+  [[nodiscard]] constexpr auto numbers() const -> Span<const std::int64_t> { return numbers_.view(); }
 
  private:
   Pool<std::int64_t> numbers_;
 };
 
+/// How the ranks of a collective's groups are named.
 struct Channel {
-  std::int64_t id = 0;  ///< 0: no channel, the ranks of the groups are replicas
-  bool use_global_device_ids = false;
+  std::int64_t id = 0;                 ///< 0: no channel, the ranks of the groups are replicas
+  bool use_global_device_ids = false;  ///< the ranks number devices, not replicas
 };
 
 /// What a custom call says beside its operands.
 struct CustomCall {
+  /// An element of the result that lies in the buffer of an operand.
   struct Alias {
     std::int64_t output = -1;  ///< element of the result; -1 if that is no tuple
-    std::int64_t operand = 0;
+    std::int64_t operand = 0;  ///< which operand
   };
 
-  std::string_view target;
-  std::string_view backend_config = {};
-  ApiVersion api_version = ApiVersion::original;
-  bool has_side_effect = false;
-  std::span<const Alias> aliases = {};
-  std::span<const ComputationId> called = {};
+  std::string_view target;                        ///< the backend's name for it
+  std::string_view backend_config = {};           ///< text for the backend
+  ApiVersion api_version = ApiVersion::original;  ///< how the backend calls it
+  bool has_side_effect = false;                   ///< it is kept, used or not
+  Span<const Alias> aliases = {};                 ///< results in the buffers of operands
+  Span<const ComputationId> called = {};          ///< computations that it calls
 };
 
 namespace detail {
 /// An attribute as an operation gives it; looks at its argument, which outlives the call.
 struct NewAttribute {
   constexpr NewAttribute(AttributeKey k, std::string_view t) : key(k), text(t) {}
-  constexpr NewAttribute(AttributeKey k, std::span<const std::int64_t> l) : key(k), list(l) {}
+  constexpr NewAttribute(AttributeKey k, Span<const std::int64_t> l) : key(k), list(l) {}
   constexpr NewAttribute(AttributeKey k, const Dims& l)
       : key(k), list(l.view()), overflowed(l.overflowed()) {}
   constexpr NewAttribute(AttributeKey k, std::integral auto n)
@@ -14003,7 +17611,7 @@ struct NewAttribute {
 
   AttributeKey key;
   std::string_view text = {};
-  std::span<const std::int64_t> list = {};
+  Span<const std::int64_t> list = {};
   std::int64_t number = 0;
   bool is_number = false;
   bool overflowed = false;
@@ -14058,14 +17666,19 @@ constexpr void append_element(Pool<char>& bytes, DType dtype, T value) {
 
 /// Makes a module in program order.
 ///
+///     hlo::Builder b("squares");
+///     const hlo::Value x = b.parameter({DType::f32, {4}}, "x");
+///     const Expected<hlo::Module> squares = b.finish(b.multiply(x, x));
+///
 /// Every operation infers its result's shape. An ill-formed call adds a diagnostic and gives an invalid
 /// `Value`; a call with an invalid operand gives an invalid `Value` and says nothing more. So callers check
 /// nothing, and `finish` tells all that went wrong. What changes nothing (a reshape to the same sizes, say)
 /// is its operand. `finish` leaves out what no result needs; the order of what stays is that of the nodes
 /// (`set_metadata`), and within a node follows from the operands alone, so that nested calls give one module
-/// under every compiler.
+/// under every compiler. An instruction costs O(operands + attributes), `finish` O(instructions).
 class Builder {
  public:
+  /// Opens a module and its entry computation. Names are changed to ones that XLA takes.
   explicit constexpr Builder(std::string_view module_name, std::string_view entry_name = "main") {
     module_.name = clean_name(module_name);
     module_.metadata.push_back({});
@@ -14087,13 +17700,16 @@ class Builder {
     metadata_ = module_.metadata.size() - 1;
     ++step_;
   }
+  /// New instructions come from nowhere in particular, until `set_metadata`.
   constexpr void clear_metadata() {
     metadata_ = 0;
     ++step_;
   }
 
+  /// Compile options, written in the header of HLO text.
   constexpr void set_replica_count(std::uint32_t count) { module_.replica_count = count; }
   constexpr void set_num_partitions(std::uint32_t count) { module_.num_partitions = count; }
+  /// Says that an output lies in the buffer of a parameter.
   constexpr void add_alias(Alias alias) { module_.aliases.push_back(alias); }
   /// Adds `key="value"` to the instruction, for the backend to read. A key holds no `=`.
   constexpr void add_frontend_attribute(Value value, std::string_view key, std::string_view text) {
@@ -14102,9 +17718,9 @@ class Builder {
     // The attributes of an instruction lie together: those of an older one move to the end.
     const Range old = i.attributes;
     i.attributes = module_.attributes.append(module_.attributes.view(old));
-    Range chars = module_.chars.append(std::span<const char>(key.data(), key.size()));
+    Range chars = module_.chars.append(Span<const char>(key.data(), key.size()));
     module_.chars.push_back('=');
-    chars.count += 1 + module_.chars.append(std::span<const char>(text.data(), text.size())).count;
+    chars.count += 1 + module_.chars.append(Span<const char>(text.data(), text.size())).count;
     module_.attributes.push_back({AttributeKey::frontend_attribute, chars});
     ++i.attributes.count;
     sort_attributes(i.attributes);
@@ -14123,11 +17739,13 @@ class Builder {
     errors_.add(std::move(diagnostic));
     return {};
   }
+  /// Whether a diagnostic was noted.
   [[nodiscard]] constexpr auto failed() const -> bool { return !errors_.empty(); }
 
   // ---- shapes
 
-  /// The shape of an array; of an invalid value, as of a tuple, a scalar f32.
+  /// The shape of an array; of an invalid value, as of a tuple, a scalar f32. `dims`, `rank` and `dtype` are
+  /// its parts.
   [[nodiscard]] constexpr auto shape(Value v) const -> Shape {
     return v.valid() ? module_.shapes.shape(module_[v].shape) : Shape{};
   }
@@ -14140,6 +17758,7 @@ class Builder {
   [[nodiscard]] constexpr auto shape_id(Value v) const -> ShapeId { return module_[v].shape; }
   /// The shapes of this module; for results that a caller gives as ids.
   [[nodiscard]] constexpr auto shapes() -> ShapeTable& { return module_.shapes; }
+  /// What made the value; `tuple` for an invalid one.
   [[nodiscard]] constexpr auto opcode(Value v) const -> Opcode {
     return v.valid() ? module_[v].opcode : Opcode::tuple;
   }
@@ -14188,7 +17807,9 @@ class Builder {
     return scalar_computation(Opcode::copy, dtype);
   }
 
-  /// Ends the module with `root` as its result. The builder is spent.
+  /// Ends the module with `root` as its result; the builder is spent. Errors, all that were noted:
+  /// `invalid_hlo` for ill-formed calls, `unsupported` for shapes and constants that HLO cannot hold, and
+  /// what `fail` was given. O(instructions).
   [[nodiscard]] constexpr auto finish(Value root) -> Expected<Module> {
     const ComputationId entry = close(root);
     if (!entry.valid() && errors_.empty())
@@ -14204,12 +17825,12 @@ class Builder {
   template <class T>
     requires std::integral<T> || std::floating_point<T>
   constexpr auto constant(DType dtype, T value) -> Value {
-    return constant(dtype, Dims{}, std::span<const T>(&value, 1));
+    return constant(dtype, Dims{}, Span<const T>(&value, 1));
   }
   /// An array of `values`, row-major.
-  template <class T, std::size_t N>
+  template <class T>
     requires std::integral<T> || std::floating_point<T>
-  constexpr auto constant(DType dtype, const Dims& dims, std::span<T, N> values) -> Value {
+  constexpr auto constant(DType dtype, const Dims& dims, Span<T> values) -> Value {
     const auto size = static_cast<std::size_t>(byte_size(dtype));
     if (values.size() > largest_literal / size) return fail(too_large());
     Pool<char> bytes;
@@ -14217,6 +17838,7 @@ class Builder {
     for (const std::remove_const_t<T> value : values) detail::append_element(bytes, dtype, value);
     return constant_bytes(dtype, dims, std::string_view(bytes.data(), bytes.size()));
   }
+  /// A complex scalar. Needs a complex type.
   constexpr auto constant_complex(DType dtype, double real, double imaginary) -> Value {
     if (!is_complex(dtype))
       return fail(Diagnostic::error(DiagnosticCode::invalid_hlo, "constant: is not complex"));
@@ -14243,11 +17865,13 @@ class Builder {
   /// The scalar that is the highest of its type: +inf where there is one.
   constexpr auto highest(DType dtype) -> Value { return extreme(dtype, false); }
 
+  /// Each element is its index along `dimension`.
   constexpr auto iota(const Shape& shape, std::int64_t dimension) -> Value {
     const Expected<ShapeId> id = intern(shape);
     if (!id) return fail(id.error().front());
     return make(Opcode::iota, *id, {}, {{AttributeKey::dimensions, dimension}});
   }
+  /// The number of this replica, or partition: a scalar u32.
   constexpr auto replica_id() -> Value { return make(Opcode::replica_id, {}, {}, {}); }
   constexpr auto partition_id() -> Value { return make(Opcode::partition_id, {}, {}, {}); }
 
@@ -14258,6 +17882,8 @@ class Builder {
   /// Any binary operation without attributes.
   constexpr auto binary(Opcode opcode, Value a, Value b) -> Value { return make(opcode, {}, {a, b}, {}); }
 
+  /// The operation of that name, of every element. XLA's operation semantics say what it computes;
+  /// `opcode_table` has the element types that it takes.
   constexpr auto abs(Value x) -> Value { return unary(Opcode::abs, x); }
   constexpr auto negate(Value x) -> Value { return unary(Opcode::negate, x); }
   constexpr auto sign(Value x) -> Value { return unary(Opcode::sign, x); }
@@ -14286,6 +17912,8 @@ class Builder {
   constexpr auto imag(Value x) -> Value { return unary(Opcode::imag, x); }
   constexpr auto copy(Value x) -> Value { return unary(Opcode::copy, x); }
 
+  /// Every element as the nearest of another type; `x` itself if it has that type. Of a float to an integer
+  /// cuts the fraction.
   constexpr auto convert(Value x, DType to) -> Value {
     if (x.valid() && dtype(x) == to) return x;
     return make(Opcode::convert, scalar(to), {x}, {});
@@ -14295,11 +17923,14 @@ class Builder {
     if (x.valid() && dtype(x) == to) return x;
     return make(Opcode::bitcast_convert, scalar(to), {x}, {});
   }
+  /// Rounds every element to fewer exponent and mantissa bits; the type stays.
   constexpr auto reduce_precision(Value x, std::int64_t exponent_bits, std::int64_t mantissa_bits) -> Value {
     return make(Opcode::reduce_precision, {}, {x},
                 {{AttributeKey::exponent_bits, exponent_bits}, {AttributeKey::mantissa_bits, mantissa_bits}});
   }
 
+  /// The operation of that name, of every pair of elements. Needs operands of one shape: nothing is
+  /// broadcast.
   constexpr auto add(Value a, Value b) -> Value { return binary(Opcode::add, a, b); }
   constexpr auto subtract(Value a, Value b) -> Value { return binary(Opcode::subtract, a, b); }
   constexpr auto multiply(Value a, Value b) -> Value { return binary(Opcode::multiply, a, b); }
@@ -14323,14 +17954,18 @@ class Builder {
     return binary(Opcode::shift_right_logical, a, b);
   }
 
+  /// PRED for every pair of elements. Needs operands of one shape; by total order, floating ones.
   constexpr auto compare(Value a, Value b, Direction direction,
                          ComparisonType type = ComparisonType::by_operand) -> Value {
     return make(Opcode::compare, {}, {a, b},
                 {{AttributeKey::comparison_direction, direction}, {AttributeKey::comparison_type, type}});
   }
+  /// From `on_true` where `predicate` holds, else from `on_false`. Needs a PRED of their shape, or a scalar
+  /// one.
   constexpr auto select(Value predicate, Value on_true, Value on_false) -> Value {
     return make(Opcode::select, {}, {predicate, on_true, on_false}, {});
   }
+  /// Every element held between `low` and `high`, which have its shape or are scalars.
   constexpr auto clamp(Value low, Value x, Value high) -> Value {
     return make(Opcode::clamp, {}, {low, x, high}, {});
   }
@@ -14350,6 +17985,7 @@ class Builder {
   constexpr auto broadcast(Value scalar_value, const Dims& to) -> Value {
     return broadcast_in_dim(scalar_value, to, {});
   }
+  /// The same elements in row-major order with other sizes; a reshape of a reshape is one.
   constexpr auto reshape(Value x, const Dims& to) -> Value {
     if (!x.valid()) return {};
     if (opcode(x) == Opcode::reshape) x = module_.operands_of(module_[x])[0];
@@ -14363,10 +17999,12 @@ class Builder {
     if (x.valid() && permutation == iota_dims(rank(x))) return x;
     return make(Opcode::transpose, {}, {x}, {{AttributeKey::dimensions, permutation}});
   }
+  /// Those dimensions from back to front.
   constexpr auto reverse(Value x, const Dims& dimensions) -> Value {
     if (dimensions.empty()) return x;
     return make(Opcode::reverse, {}, {x}, {{AttributeKey::dimensions, dimensions}});
   }
+  /// Every dimension cut to `[start, limit)` in steps of `stride`. Needs a number for each dimension.
   constexpr auto slice(Value x, const Dims& start, const Dims& limit, const Dims& stride) -> Value {
     if (!x.valid()) return {};
     const std::size_t n = rank(x);
@@ -14388,23 +18026,28 @@ class Builder {
     strides[d] = stride;
     return slice(x, starts, limits, strides);
   }
-  constexpr auto dynamic_slice(Value x, std::span<const Value> starts, const Dims& sizes) -> Value {
+  /// A window of `sizes` from the indices `starts`, scalars, one a dimension. XLA moves one that would stick
+  /// out inside.
+  constexpr auto dynamic_slice(Value x, Span<const Value> starts, const Dims& sizes) -> Value {
     return make(Opcode::dynamic_slice, {}, with_first(x, starts).view(),
                 {{AttributeKey::dynamic_slice_sizes, sizes}});
   }
-  constexpr auto dynamic_update_slice(Value x, Value update, std::span<const Value> starts) -> Value {
+  /// `x` with `update` from the indices `starts` on, which XLA moves so that it fits. In a chain, done in
+  /// place.
+  constexpr auto dynamic_update_slice(Value x, Value update, Span<const Value> starts) -> Value {
     Pool<Value> operands;
     operands.push_back(x);
     operands.push_back(update);
     operands.append(starts);
     return make(Opcode::dynamic_update_slice, {}, operands.view(), {});
   }
-  constexpr auto concatenate(std::span<const Value> values, std::int64_t dimension) -> Value {
+  /// The arrays one behind the other along `dimension`; the other sizes are equal.
+  constexpr auto concatenate(Span<const Value> values, std::int64_t dimension) -> Value {
     if (values.size() == 1) return values[0];
     return make(Opcode::concatenate, {}, values, {{AttributeKey::dimensions, dimension}});
   }
   constexpr auto concatenate(std::initializer_list<Value> values, std::int64_t dimension) -> Value {
-    return concatenate(std::span(values.begin(), values.size()), dimension);
+    return concatenate(Span(values.begin(), values.size()), dimension);
   }
   /// `low` and `high` may be negative, which cuts; `interior` lies between neighbours.
   constexpr auto pad(Value x, Value padding, const Dims& low, const Dims& high, const Dims& interior)
@@ -14417,6 +18060,7 @@ class Builder {
     return make(Opcode::pad, {}, {x, padding},
                 {{AttributeKey::padding, interleaved(low, high, interior).view()}});
   }
+  /// Slices of `x`, one for each index vector in `indices`; XLA moves one that would stick out inside.
   constexpr auto gather(Value x, Value indices, const GatherDims& gather_dims, const Dims& slice_sizes,
                         bool indices_are_sorted = false) -> Value {
     return make(Opcode::gather, {}, {x, indices},
@@ -14427,6 +18071,8 @@ class Builder {
                  {AttributeKey::slice_sizes, slice_sizes},
                  {AttributeKey::indices_are_sorted, indices_are_sorted}});
   }
+  /// `x` with every window of `updates` combined into it at its index vector; one that sticks out is left
+  /// out.
   constexpr auto scatter(Value x, Value indices, Value updates, const ScatterDims& scatter_dims,
                          ComputationId combiner, bool indices_are_sorted = false, bool unique_indices = false)
       -> Value {
@@ -14468,56 +18114,66 @@ class Builder {
                  {AttributeKey::batch_group_count, batch_group_count},
                  {AttributeKey::operand_precision, precision_numbers(precisions, precision)}});
   }
+  /// Combines the elements along `dimensions`, which are then gone, from `init` on. The order is XLA's to
+  /// choose.
   constexpr auto reduce(Value x, Value init, const Dims& dimensions, ComputationId reducer) -> Value {
     return make(Opcode::reduce, {}, {x, init}, {{AttributeKey::dimensions, dimensions}}, {reducer});
   }
   /// Several arrays at once; the result is a tuple.
-  constexpr auto reduce(std::span<const Value> values, std::span<const Value> inits, const Dims& dimensions,
+  constexpr auto reduce(Span<const Value> values, Span<const Value> inits, const Dims& dimensions,
                         ComputationId reducer) -> Value {
     return make(Opcode::reduce, {}, joined(values, inits).view(), {{AttributeKey::dimensions, dimensions}},
                 {reducer});
   }
+  /// Combines what the window covers, at each of its places. Several arrays at once give a tuple.
   constexpr auto reduce_window(Value x, Value init, const Window& window, ComputationId reducer) -> Value {
     return make(Opcode::reduce_window, {}, {x, init}, {{AttributeKey::window, window_numbers(window).view()}},
                 {reducer});
   }
-  constexpr auto reduce_window(std::span<const Value> values, std::span<const Value> inits,
+  constexpr auto reduce_window(Span<const Value> values, Span<const Value> inits,
                                const Window& window, ComputationId reducer) -> Value {
     return make(Opcode::reduce_window, {}, joined(values, inits).view(),
                 {{AttributeKey::window, window_numbers(window).view()}}, {reducer});
   }
+  /// Adds, with `scatter`, each element of `source` to the one in its window of `x` that `select` picks: the
+  /// gradient of a maximum pool.
   constexpr auto select_and_scatter(Value x, Value source, Value init, const Window& window,
                                     ComputationId select, ComputationId scatter) -> Value {
     return make(Opcode::select_and_scatter, {}, {x, source, init},
                 {{AttributeKey::window, window_numbers(window).view()}}, {select, scatter});
   }
   /// Sorts all arrays by the comparator's order of `(a0, b0, a1, b1, ...)`; several give a tuple.
-  constexpr auto sort(std::span<const Value> values, std::int64_t dimension, bool is_stable,
+  constexpr auto sort(Span<const Value> values, std::int64_t dimension, bool is_stable,
                       ComputationId comparator) -> Value {
     return make(Opcode::sort, {}, values,
                 {{AttributeKey::dimensions, dimension}, {AttributeKey::is_stable, is_stable}}, {comparator});
   }
   constexpr auto sort(std::initializer_list<Value> values, std::int64_t dimension, bool is_stable,
                       ComputationId comparator) -> Value {
-    return sort(std::span(values.begin(), values.size()), dimension, is_stable, comparator);
+    return sort(Span(values.begin(), values.size()), dimension, is_stable, comparator);
   }
   /// The k largest or smallest of the last dimension, and their places as s32.
   constexpr auto topk(Value x, std::int64_t k, bool largest) -> Value {
     return make(Opcode::topk, {}, {x}, {{AttributeKey::k, k}, {AttributeKey::largest, largest}});
   }
-  constexpr auto map(std::span<const Value> values, ComputationId function) -> Value {
+  /// `function` of the arrays' elements, which have one shape.
+  constexpr auto map(Span<const Value> values, ComputationId function) -> Value {
     const Dims all = values.empty() ? Dims{} : iota_dims(rank(values[0]));
     return make(Opcode::map, {}, values, {{AttributeKey::dimensions, all}}, {function});
   }
 
   // ---- linear algebra, random numbers
 
+  /// Fourier transform of the last dimensions, of `length`.
   constexpr auto fft(Value x, FftType type, const Dims& length) -> Value {
     return make(Opcode::fft, {}, {x}, {{AttributeKey::fft_type, type}, {AttributeKey::fft_length, length}});
   }
+  /// The factor of symmetric positive definite matrices in the last two dimensions: the lower or the upper
+  /// one.
   constexpr auto cholesky(Value x, bool lower) -> Value {
     return make(Opcode::cholesky, {}, {x}, {{AttributeKey::cholesky_lower, lower}});
   }
+  /// Solves `op(a) x = b`, or `x op(a) = b`, for triangular `a` in the last two dimensions.
   constexpr auto triangular_solve(Value a, Value b, bool left_side, bool lower, bool unit_diagonal,
                                   TriangularTranspose transpose_a = TriangularTranspose::none) -> Value {
     return make(Opcode::triangular_solve, {}, {a, b},
@@ -14544,21 +18200,24 @@ class Builder {
 
   // ---- control and structure
 
+  /// Repeats `body` on the loop's value while `condition` of it holds.
   constexpr auto while_loop(Value init, ComputationId condition, ComputationId body) -> Value {
     return make(Opcode::while_, {}, {init}, {}, {body, condition});
   }
   /// Calls the branch that `selector` picks (PRED: the first if true; s32: by number) with that branch's
   /// operand.
-  constexpr auto conditional(Value selector, std::span<const Value> operands,
-                             std::span<const ComputationId> branches) -> Value {
+  constexpr auto conditional(Value selector, Span<const Value> operands,
+                             Span<const ComputationId> branches) -> Value {
     return make(Opcode::conditional, {}, with_first(selector, operands).view(), {}, branches);
   }
-  constexpr auto call(ComputationId computation, std::span<const Value> operands) -> Value {
+  /// The result of a computation of those operands.
+  constexpr auto call(ComputationId computation, Span<const Value> operands) -> Value {
     return make(Opcode::call, {}, operands, {}, {computation});
   }
-  constexpr auto tuple(std::span<const Value> values) -> Value { return make(Opcode::tuple, {}, values, {}); }
+  /// Several values as one; and one of them. An element of a tuple made here is that value.
+  constexpr auto tuple(Span<const Value> values) -> Value { return make(Opcode::tuple, {}, values, {}); }
   constexpr auto tuple(std::initializer_list<Value> values) -> Value {
-    return tuple(std::span(values.begin(), values.size()));
+    return tuple(Span(values.begin(), values.size()));
   }
   constexpr auto get_tuple_element(Value tuple_value, std::int64_t index) -> Value {
     if (!tuple_value.valid()) return {};
@@ -14567,9 +18226,11 @@ class Builder {
       return module_.operands_of(i)[static_cast<std::size_t>(index)];
     return make(Opcode::get_tuple_element, {}, {tuple_value}, {{AttributeKey::tuple_index, index}});
   }
+  /// `x`, past which XLA moves no instruction.
   constexpr auto opt_barrier(Value x) -> Value { return make(Opcode::opt_barrier, {}, {x}, {}); }
 
-  constexpr auto custom_call(const CustomCall& what, std::span<const Value> operands, ShapeId result)
+  /// What the backend calls `what.target`, of the operands; the result has the shape given.
+  constexpr auto custom_call(const CustomCall& what, Span<const Value> operands, ShapeId result)
       -> Value {
     Pool<std::int64_t> aliases;
     for (const CustomCall::Alias& alias : what.aliases) {
@@ -14588,13 +18249,13 @@ class Builder {
                              const Shape& result) -> Value {
     const Expected<ShapeId> id = intern(result);
     if (!id) return fail(id.error().front());
-    return custom_call(what, std::span(operands.begin(), operands.size()), *id);
+    return custom_call(what, Span(operands.begin(), operands.size()), *id);
   }
 
   // ---- communication
 
   /// Several operands are reduced together and give a tuple.
-  constexpr auto all_reduce(std::span<const Value> values, ComputationId reducer, const ReplicaGroups& groups,
+  constexpr auto all_reduce(Span<const Value> values, ComputationId reducer, const ReplicaGroups& groups,
                             Channel channel = {}) -> Value {
     return make(Opcode::all_reduce, {}, values,
                 {{AttributeKey::channel_id, channel.id},
@@ -14604,8 +18265,9 @@ class Builder {
   }
   constexpr auto all_reduce(Value x, ComputationId reducer, const ReplicaGroups& groups, Channel channel = {})
       -> Value {
-    return all_reduce(std::span<const Value>(&x, 1), reducer, groups, channel);
+    return all_reduce(Span<const Value>(&x, 1), reducer, groups, channel);
   }
+  /// The arrays of a group one behind the other along `dimension`, in the group's order.
   constexpr auto all_gather(Value x, std::int64_t dimension, const ReplicaGroups& groups,
                             Channel channel = {}) -> Value {
     return make(Opcode::all_gather, {}, {x},
@@ -14614,6 +18276,7 @@ class Builder {
                  {AttributeKey::replica_groups, groups.numbers()},
                  {AttributeKey::use_global_device_ids, channel.use_global_device_ids}});
   }
+  /// Reduces, and leaves each rank its part of `dimension`, which the group's size divides.
   constexpr auto reduce_scatter(Value x, std::int64_t dimension, ComputationId reducer,
                                 const ReplicaGroups& groups, Channel channel = {}) -> Value {
     return make(Opcode::reduce_scatter, {}, {x},
@@ -14632,13 +18295,13 @@ class Builder {
                  {AttributeKey::replica_groups, groups.numbers()}});
   }
   /// Sends the i-th operand to the i-th rank of the group; the result is the tuple of what arrives.
-  constexpr auto all_to_all(std::span<const Value> values, const ReplicaGroups& groups, Channel channel = {})
+  constexpr auto all_to_all(Span<const Value> values, const ReplicaGroups& groups, Channel channel = {})
       -> Value {
     return make(Opcode::all_to_all, {}, values,
                 {{AttributeKey::channel_id, channel.id}, {AttributeKey::replica_groups, groups.numbers()}});
   }
   /// `pairs` holds source and target in turn; a rank that is no target gets zeros.
-  constexpr auto collective_permute(Value x, std::span<const std::int64_t> pairs, Channel channel = {})
+  constexpr auto collective_permute(Value x, Span<const std::int64_t> pairs, Channel channel = {})
       -> Value {
     return make(Opcode::collective_permute, {}, {x},
                 {{AttributeKey::channel_id, channel.id}, {AttributeKey::source_target_pairs, pairs}});
@@ -14681,22 +18344,22 @@ class Builder {
   constexpr auto make(Opcode opcode, ShapeId declared, std::initializer_list<Value> operands,
                       std::initializer_list<detail::NewAttribute> attributes,
                       std::initializer_list<ComputationId> called = {}) -> Value {
-    return make(opcode, declared, std::span(operands.begin(), operands.size()), attributes,
-                std::span(called.begin(), called.size()));
+    return make(opcode, declared, Span(operands.begin(), operands.size()), attributes,
+                Span(called.begin(), called.size()));
   }
-  constexpr auto make(Opcode opcode, ShapeId declared, std::span<const Value> operands,
+  constexpr auto make(Opcode opcode, ShapeId declared, Span<const Value> operands,
                       std::initializer_list<detail::NewAttribute> attributes,
                       std::initializer_list<ComputationId> called) -> Value {
-    return make(opcode, declared, operands, attributes, std::span(called.begin(), called.size()));
+    return make(opcode, declared, operands, attributes, Span(called.begin(), called.size()));
   }
   constexpr auto make(Opcode opcode, ShapeId declared, std::initializer_list<Value> operands,
                       std::initializer_list<detail::NewAttribute> attributes,
-                      std::span<const ComputationId> called) -> Value {
-    return make(opcode, declared, std::span(operands.begin(), operands.size()), attributes, called);
+                      Span<const ComputationId> called) -> Value {
+    return make(opcode, declared, Span(operands.begin(), operands.size()), attributes, called);
   }
-  constexpr auto make(Opcode opcode, ShapeId declared, std::span<const Value> operands,
+  constexpr auto make(Opcode opcode, ShapeId declared, Span<const Value> operands,
                       std::initializer_list<detail::NewAttribute> attributes,
-                      std::span<const ComputationId> called = {}) -> Value {
+                      Span<const ComputationId> called = {}) -> Value {
     for (const ComputationId id : called)
       if (!id.valid()) return {};
     for (const Value v : operands)
@@ -14718,9 +18381,9 @@ class Builder {
       if (a.is_default()) continue;
       Range value;
       if (holds_text(a.key))
-        value = module_.chars.append(std::span<const char>(a.text.data(), a.text.size()));
+        value = module_.chars.append(Span<const char>(a.text.data(), a.text.size()));
       else
-        value = module_.numbers.append(a.is_number ? std::span<const std::int64_t>(&a.number, 1) : a.list);
+        value = module_.numbers.append(a.is_number ? Span<const std::int64_t>(&a.number, 1) : a.list);
       module_.attributes.push_back({a.key, value});
     }
     i.attributes = {first_attribute, module_.attributes.size() - first_attribute};
@@ -14762,7 +18425,7 @@ class Builder {
   }
 
   constexpr void sort_attributes(Range range) {
-    const std::span<Attribute> list = module_.attributes.view(range);
+    const Span<Attribute> list = module_.attributes.view(range);
     for (std::size_t n = 1; n < list.size(); ++n)
       for (std::size_t k = n; k > 0 && list[k].key < list[k - 1].key; --k) std::swap(list[k], list[k - 1]);
   }
@@ -14828,7 +18491,8 @@ class Builder {
 
   // ---- text and numbers
 
-  /// A name as XLA keeps it: letters, digits, `_`, `.`, `-`, not a digit first, not two underscores first.
+  /// A name as XLA keeps it: letters, digits, underscores, points and minus signs, not a digit first, not two
+  /// underscores first.
   [[nodiscard]] static constexpr auto clean_name(std::string_view name) -> Text {
     Text clean;
     const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
@@ -14842,7 +18506,7 @@ class Builder {
   }
   constexpr auto keep_text(std::string_view text, Range last) -> Range {
     if (text == module_.text(last)) return last;
-    return module_.chars.append(std::span<const char>(text.data(), text.size()));
+    return module_.chars.append(Span<const char>(text.data(), text.size()));
   }
 
   constexpr auto extreme(DType dtype, bool lowest) -> Value {
@@ -14889,10 +18553,10 @@ class Builder {
     part(d.output_batch, d.output_feature, d.output_spatial);
     return numbers;
   }
-  [[nodiscard]] static constexpr auto precision_numbers(std::span<const std::int64_t> numbers,
+  [[nodiscard]] static constexpr auto precision_numbers(Span<const std::int64_t> numbers,
                                                         Precision precision)
-      -> std::span<const std::int64_t> {
-    return precision == Precision::standard ? std::span<const std::int64_t>() : numbers;
+      -> Span<const std::int64_t> {
+    return precision == Precision::standard ? Span<const std::int64_t>() : numbers;
   }
   [[nodiscard]] static constexpr auto interleaved(const Dims& a, const Dims& b, const Dims& c) -> Triples {
     Triples numbers;
@@ -14903,10 +18567,10 @@ class Builder {
     }
     return numbers;
   }
-  [[nodiscard]] static constexpr auto with_first(Value first, std::span<const Value> rest) -> Pool<Value> {
-    return joined(std::span<const Value>(&first, 1), rest);
+  [[nodiscard]] static constexpr auto with_first(Value first, Span<const Value> rest) -> Pool<Value> {
+    return joined(Span<const Value>(&first, 1), rest);
   }
-  [[nodiscard]] static constexpr auto joined(std::span<const Value> a, std::span<const Value> b)
+  [[nodiscard]] static constexpr auto joined(Span<const Value> a, Span<const Value> b)
       -> Pool<Value> {
     Pool<Value> all;
     all.append(a);
@@ -15066,7 +18730,7 @@ class Verifier {
   constexpr void check_instruction(Value v) {
     const Instruction& i = module_[v];
     if (!i.name.empty() && !is_name(module_.text(i.name))) report(v, "has an invalid name");
-    const std::span<const Attribute> attributes = module_.attributes_of(i);
+    const Span<const Attribute> attributes = module_.attributes_of(i);
     for (std::size_t n = 0; n < attributes.size(); ++n) {
       const bool may_repeat = attributes[n].key == AttributeKey::frontend_attribute;
       if (n > 0 && (attributes[n].key < attributes[n - 1].key ||
@@ -15109,8 +18773,8 @@ class Verifier {
   constexpr void check_aliases() {
     const Computation& entry = module_.entry();
     const ShapeId result = module_.result_shape(entry);
-    const std::span<const ShapeId> elements = shapes_.elements(result);
-    const std::span<const Value> parameters = module_.parameters_of(entry);
+    const Span<const ShapeId> elements = shapes_.elements(result);
+    const Span<const Value> parameters = module_.parameters_of(entry);
     const std::size_t outputs = shapes_.is_tuple(result) ? elements.size() : 1;
     Pool<std::uint8_t> output_seen, parameter_seen;
     output_seen.resize(static_cast<std::uint32_t>(outputs), 0);
@@ -15146,7 +18810,7 @@ class Verifier {
 }  // namespace detail
 
 /// Checks the invariants of `module`. Reports all that is wrong, each with the instruction and the node it
-/// comes from. O(instructions + attributes).
+/// comes from. Error: `invalid_hlo`. O(instructions + attributes).
 [[nodiscard]] constexpr auto verify(const Module& module) -> Status {
   return detail::Verifier(module).run();
 }
@@ -15162,12 +18826,15 @@ namespace fxpass {
 
 /// A Python number in a call.
 struct Number {
-  DTypeCategory category = DTypeCategory::integral;
-  std::int64_t integer = 0;  ///< of bools and integers
-  double real = 0;           ///< of any number
-  double imaginary = 0;
+  DTypeCategory category = DTypeCategory::integral;  ///< bool, integer, float or complex
+  std::int64_t integer = 0;                          ///< of bools and integers
+  double real = 0;                                   ///< of any number
+  double imaginary = 0;                              ///< of a complex number
 
+  /// The integer 0.
   constexpr Number() = default;
+
+  /// Python's number of that value.
   constexpr Number(bool value)  // NOLINT(google-explicit-constructor): numbers are numbers
       : category(DTypeCategory::boolean), integer(value ? 1 : 0), real(value ? 1 : 0) {}
   constexpr Number(std::int64_t value)  // NOLINT(google-explicit-constructor)
@@ -15176,14 +18843,16 @@ struct Number {
   constexpr Number(double value)  // NOLINT(google-explicit-constructor)
       : category(DTypeCategory::floating), integer(0), real(value) {}
 
+  /// Whether it is that real number. Exact.
   [[nodiscard]] constexpr auto is(double value) const -> bool { return real == value && imaginary == 0; }
 };
 
 /// A tensor or a number, where PyTorch takes either.
 struct Operand {
-  hlo::Value value;               ///< of a tensor
-  std::optional<Number> number;
+  hlo::Value value;              ///< of a tensor
+  std::optional<Number> number;  ///< of a number
 
+  /// Whether it is a number; else it is a tensor.
   [[nodiscard]] constexpr auto is_number() const -> bool { return number.has_value(); }
 };
 
@@ -15196,14 +18865,17 @@ enum class Meeting : std::uint8_t {
 
 /// The values of nodes, typed access to the arguments of calls, and the moves that most lowerings make.
 ///
-/// A request that cannot be met notes a diagnostic at the call and gives a harmless value; operations on an invalid
-/// `hlo::Value` give an invalid one. So a lowering reads as if nothing could go wrong.
+/// A request that cannot be met notes a diagnostic at the call and gives a harmless value; operations on an
+/// invalid `hlo::Value` give an invalid one. So a lowering reads as if nothing could go wrong. A request for
+/// an argument is O(schema length). See docs/lowering.md.
 class LoweringContext {
  public:
+  /// Of a graph whose nodes are lowered in program order into `builder`; both have to outlive it. O(nodes).
   constexpr LoweringContext(const Graph& graph, hlo::Builder& builder) : graph_(graph), builder_(builder) {
     results_.resize(graph.node_count());
   }
 
+  /// The program that is lowered, and the module that is made of it.
   [[nodiscard]] constexpr auto graph() const -> const Graph& { return graph_; }
   [[nodiscard]] constexpr auto builder() -> hlo::Builder& { return builder_; }
 
@@ -15212,16 +18884,18 @@ class LoweringContext {
   constexpr auto fail(const Call& call, DiagnosticCode code, std::string_view what) -> hlo::Value {
     return builder_.fail(error_at(graph_, call.id(), code, text_of(call.name(), ": ", what)));
   }
+  /// Notes that the program is legal, but that this lowering does not carry it out.
   constexpr auto unsupported(const Call& call, std::string_view what) -> hlo::Value {
     return fail(call, DiagnosticCode::unsupported, what);
   }
 
   // Values of nodes --------------------------------------------------------------------------------------------------
   /// What node `id` was lowered to: one value, or one for each member of a tuple.
-  [[nodiscard]] constexpr auto values(NodeId id) const -> std::span<const hlo::Value> {
+  [[nodiscard]] constexpr auto values(NodeId id) const -> Span<const hlo::Value> {
     return values_.view(results_[id.index]);
   }
-  constexpr void set_values(NodeId id, std::span<const hlo::Value> values) {
+  /// Says what node `id` was lowered to. Lowerings return their values instead.
+  constexpr void set_values(NodeId id, Span<const hlo::Value> values) {
     results_[id.index] = values_.append(values);
   }
 
@@ -15235,10 +18909,21 @@ class LoweringContext {
   /// A member of a list of tensors, or any other argument that has to be a tensor.
   constexpr auto tensor(const Call& call, const Argument& argument, std::string_view name) -> hlo::Value {
     if (!argument.is_node()) return fail(call, DiagnosticCode::unsupported, text_of("'", name, "' is not a tensor"));
-    const std::span<const hlo::Value> found = values(argument.node());
+    const Span<const hlo::Value> found = values(argument.node());
     if (found.size() == 1) return found[0];
     return fail(call, DiagnosticCode::unsupported,
                 text_of("'", name, "' is given by node ", graph_.name(argument.node()), ", which is no tensor"));
+  }
+  /// The argument of a function that has no schema, by its place or its name in Python; none if it is not given or None.
+  [[nodiscard]] constexpr auto python_argument(const Call& call, std::size_t position, std::string_view keyword) const
+      -> std::optional<Argument> {
+    std::size_t at = 0;
+    for (const Argument& a : graph_.arguments(call.id())) {
+      const bool is_it = a.is_keyword() ? graph_.text(a.keyword()) == keyword : at == position;
+      if (is_it) return a.is_none() ? std::nullopt : std::optional(a);
+      ++at;
+    }
+    return std::nullopt;
   }
   /// The members of the list of tensors given for `name`.
   constexpr auto tensors(const Call& call, std::string_view name) -> Pool<hlo::Value> {
@@ -15276,6 +18961,7 @@ class LoweringContext {
       default: return std::nullopt;
     }
   }
+  /// The number given for `name`, or its default.
   constexpr auto number(const Call& call, std::string_view name) -> Number {
     if (const auto given = call.given(name)) {
       if (const auto found = number_of(*given)) return *found;
@@ -15287,6 +18973,8 @@ class LoweringContext {
     not_static(call, name, "number");
     return {};
   }
+  /// The integer, float or bool given for `name`, or its default. What is computed by a node, or symbolic, is
+  /// not known.
   constexpr auto integer(const Call& call, std::string_view name) -> std::int64_t {
     if (const auto found = call.integer(name)) return *found;
     not_static(call, name, "integer");
@@ -15320,6 +19008,8 @@ class LoweringContext {
   constexpr auto dim(const Call& call, std::string_view name, std::size_t rank) -> std::size_t {
     return wrapped_dim(call, integer(call, name), rank);
   }
+  /// A dimension given as a number, which has to be one of a tensor of rank `rank`; one without dimensions
+  /// has 0 and -1.
   constexpr auto wrapped_dim(const Call& call, std::int64_t dim, std::size_t rank) -> std::size_t {
     // A tensor without dimensions takes 0 and -1 as if it had one.
     const auto count = static_cast<std::int64_t>(rank == 0 ? 1 : rank);
@@ -15341,6 +19031,7 @@ class LoweringContext {
   }
 
   // What is known of the result --------------------------------------------------------------------------------------
+  /// The shape that metadata states. Needs numbers for sizes.
   [[nodiscard]] constexpr auto shape_of(const TensorMeta& meta) const -> hlo::Shape {
     hlo::Shape shape{meta.dtype, {}};
     for (const SymInt& size : graph_.sizes(meta)) shape.dims.push_back(size.value());
@@ -15419,7 +19110,7 @@ class LoweringContext {
     return common;
   }
   /// The dtype that `operands` promote to.
-  constexpr auto common_dtype(const Call& call, std::span<const Operand> operands) -> DType {
+  constexpr auto common_dtype(const Call& call, Span<const Operand> operands) -> DType {
     ops::ResultType type;
     for (const Operand& o : operands) {
       if (o.is_number())
@@ -15442,6 +19133,7 @@ class LoweringContext {
       -> std::array<hlo::Value, sizeof...(Names)> {
     return meet(call, meeting, std::array<Operand, sizeof...(Names)>{operand(call, names)...});
   }
+  /// Operands that are at hand, in one dtype and one shape: as `operands`.
   template <std::size_t N>
   constexpr auto meet(const Call& call, Meeting meeting, const std::array<Operand, N>& given)
       -> std::array<hlo::Value, N> {
@@ -15511,6 +19203,9 @@ class LoweringContext {
 }  // namespace fxpass
 
 // ---- fxpass/lower/lowering.hpp
+// First, so that the errors of this header are told with few lines of "included from".
+
+#include <algorithm>
 
 /// @file
 /// Lowerings are types in a static list: an operator's name, and a function from its arguments to HLO.
@@ -15524,22 +19219,108 @@ class LoweringContext {
 ///     };
 ///     constexpr auto mine = default_lowerings + lowerings<LowerCube>{};
 ///
-/// `op` names all overloads ("aten.max") or one ("aten.max.dim"), which goes before the former. It may be an array of
-/// such names. `lower` returns one value, a `Pool` of them for a tuple, or nothing for an operator without a result.
-/// It is a template, so that a program compiles only the lowerings that it lists.
+/// `op` names all overloads ("aten.max") or one ("aten.max.dim"), which goes before the former. It may be an
+/// array of such names. `lower` returns one value, a `Pool` of them for a tuple, or nothing for an operator
+/// without a result. It is a template, so that a program compiles only the lowerings that it lists.
 
 namespace fxpass {
 
 namespace detail {
 
-/// `L::op` as an array of names.
+// What `op` can be: a text, or an array of texts.
+template <class T>
+concept OperatorName = std::convertible_to<T, std::string_view>;
+template <class T>
+concept OperatorNames = !OperatorName<T> && requires(const T& names) {
+  typename std::tuple_size<T>::type;
+  { *names.begin() } -> std::convertible_to<std::string_view>;
+};
+template <class L>
+concept HasOp =
+    requires { requires OperatorName<decltype(L::op)> || OperatorNames<std::remove_cv_t<decltype(L::op)>>; };
+template <class L>
+concept HasStaticOp = HasOp<L> && requires { requires !std::is_member_object_pointer_v<decltype(&L::op)>; };
+template <class L>
+concept HasConstantOp =
+    HasStaticOp<L> && (requires { typename Constant<std::string_view(L::op).size()>; } ||
+                       requires { typename Constant<std::string_view(*L::op.begin()).size()>; });
+
+template <class L>
+concept LowersCalls = requires(LoweringContext& c, const Call& call) { L::lower(c, call); };
+/// What `lower` returns is a value, several, or nothing.
+template <class Result>
+concept LoweringResult =
+    std::is_void_v<Result> || std::same_as<Result, hlo::Value> || requires(const Result& values) {
+      { values.view() } -> std::convertible_to<Span<const hlo::Value>>;
+    };
+template <class L>
+using result_of_lowering = decltype(L::lower(std::declval<LoweringContext&>(), std::declval<const Call&>()));
+
+// Whether there is a member `lower`, be it a template: then the name means two things in `LowerProbe`.
+struct LowerDecoy {
+  int lower;
+};
+template <class L>
+struct LowerProbe : L, LowerDecoy {};
+template <class L>
+concept MentionsLower = std::is_class_v<L> && !std::is_final_v<L> && !requires { &LowerProbe<L>::lower; };
+
+/// Why `L` is no lowering.
+template <class L>
+[[nodiscard]] consteval auto judge_lowering() {
+  using namespace verdict;
+  if constexpr (!requires { L::op; }) {
+    if constexpr (requires { L::name; })
+      return not_a_lowering<L, has_member_name_where_op_is_meant>();
+    else if constexpr (requires { L::ops; })
+      return not_a_lowering<L, has_member_ops_where_op_is_meant>();
+    else
+      return not_a_lowering<L, has_no_static_op>();
+  } else if constexpr (!HasOp<L>) {
+    return not_a_lowering<L, op_must_be_a_text_or_an_array_of_texts>();
+  } else if constexpr (!HasStaticOp<L>) {
+    return not_a_lowering<L, op_must_be_static>();
+  } else if constexpr (!HasConstantOp<L>) {
+    return not_a_lowering<L, op_must_be_a_constant>();
+  } else if constexpr (!LowersCalls<L>) {
+    if constexpr (requires(L& l, LoweringContext& c, const Call& call) { l.lower(c, call); })
+      return not_a_lowering<L, lower_must_be_static>();
+    else if constexpr (MentionsLower<L>)
+      return not_a_lowering<L, lower_must_take_a_context_and_a_call>();
+    else
+      return not_a_lowering<L, has_no_lower>();
+  } else if constexpr (!LoweringResult<result_of_lowering<L>>) {
+    return not_a_lowering<L, lower_must_return_a_value_or_a_pool_of_values_or_nothing>();
+  } else {
+    return in_order();
+  }
+}
+template <class L>
+using verdict_on_lowering = decltype(judge_lowering<L>());
+
+/// `L::op`, which may be an array of anything that is text, as an array of names; empty if `L` is no lowering.
 template <class L>
 constexpr auto names_of() {
-  if constexpr (std::convertible_to<decltype(L::op), std::string_view>)
+  if constexpr (!verdict_on_lowering<L>::ok) {
+    return std::array<std::string_view, 0>();
+  } else if constexpr (OperatorName<decltype(L::op)>) {
     return std::array<std::string_view, 1>{L::op};
-  else
-    return L::op;
+  } else {
+    std::array<std::string_view, std::tuple_size_v<std::remove_cv_t<decltype(L::op)>>> names;
+    std::copy(L::op.begin(), L::op.end(), names.begin());
+    return names;
+  }
 }
+
+/// The same as a constant, worked out once for a lowering.
+template <class L>
+inline constexpr auto names_in = names_of<L>();
+
+/// The names of one lowering of a list.
+struct LoweringNames {
+  Span<const std::string_view> names;
+  bool overrides = false;
+};
 
 template <class L>
 constexpr void run_lowering(LoweringContext& c, const Call& call) {
@@ -15548,7 +19329,7 @@ constexpr void run_lowering(LoweringContext& c, const Call& call) {
     L::lower(c, call);
   } else if constexpr (std::same_as<Result, hlo::Value>) {
     const hlo::Value value = L::lower(c, call);
-    c.set_values(call.id(), std::span<const hlo::Value>(&value, 1));
+    c.set_values(call.id(), Span<const hlo::Value>(&value, 1));
   } else {
     c.set_values(call.id(), L::lower(c, call).view());
   }
@@ -15570,12 +19351,63 @@ struct Unwrapped<Overriding<L>> {
   static constexpr bool overrides = true;
 };
 
+/// The first sixteen characters of a name as numbers that are in the order of the names. The list is sorted
+/// in constant evaluation, where to compare the characters one by one, half of them "aten.", takes a hundred
+/// steps a pair.
+class NamePrefix {
+ public:
+  constexpr NamePrefix() = default;
+  constexpr explicit NamePrefix(std::string_view name)
+      : first_(number(name.data(), name.size(), 0)), second_(number(name.data(), name.size(), 8)) {}
+
+  friend constexpr auto operator==(NamePrefix, NamePrefix) -> bool = default;
+  friend constexpr auto operator<(NamePrefix a, NamePrefix b) -> bool {
+    return a.first_ < b.first_ || (a.first_ == b.first_ && a.second_ < b.second_);
+  }
+
+ private:
+  static constexpr auto number(const char* name, std::size_t size, std::size_t begin) -> std::uint64_t {
+    std::uint64_t n = 0;
+    for (std::size_t i = begin; i < begin + 8; ++i)
+      n = n << 8U | (i < size ? static_cast<unsigned char>(name[i]) : 0U);
+    return n;
+  }
+
+  std::uint64_t first_ = 0;
+  std::uint64_t second_ = 0;
+};
+
 /// One operator of one lowering of a list.
 struct ListedOperator {
   std::string_view op;
+  NamePrefix prefix;
   std::uint16_t place = 0;  ///< of the lowering in the list
   bool overrides = false;
+
+  [[nodiscard]] constexpr auto is_named_as(const ListedOperator& other) const -> bool {
+    return prefix == other.prefix && op == other.op;
+  }
+  friend constexpr auto operator<(const ListedOperator& a, const ListedOperator& b) -> bool {
+    return a.prefix < b.prefix || (a.prefix == b.prefix && a.op < b.op);
+  }
 };
+
+/// A stable sort by merging, which takes a third of the evaluation steps of `std::ranges::sort`.
+template <std::size_t N>
+constexpr auto sorted(std::array<ListedOperator, N> list) -> std::array<ListedOperator, N> {
+  std::array<ListedOperator, N> merged = list;
+  for (std::size_t length = 1; length < N; length *= 2) {  // of the runs that are sorted already
+    const ListedOperator* const from = list.data();
+    ListedOperator* to = merged.data();
+    for (std::size_t begin = 0; begin < N; begin += 2 * length) {
+      const std::size_t middle = std::min(begin + length, N), end = std::min(middle + length, N);
+      for (std::size_t left = begin, right = middle; left < middle || right < end;)
+        *to++ = from[right == end || (left < middle && !(from[right] < from[left])) ? left++ : right++];
+    }
+    list = merged;
+  }
+  return list;
+}
 
 struct LoweringClash {
   std::size_t first = 0;
@@ -15587,19 +19419,17 @@ struct LoweringClash {
 
 /// A type with an operator's name and a function that lowers it.
 template <class L>
-concept Lowering = requires { detail::names_of<L>(); } && requires(LoweringContext& c, const Call& call) {
-  L::lower(c, call);
-};
+concept Lowering = detail::verdict_on_lowering<L>::ok;
 
-/// An operator's lowering, as found at run time.
+/// A row of a `LoweringTable`.
 struct LoweringEntry {
-  std::string_view op;
-  void (*lower)(LoweringContext&, const Call&) = nullptr;
+  std::string_view op;                                     ///< one overload, or all
+  void (*lower)(LoweringContext&, const Call&) = nullptr;  ///< lowers a call
 };
 
 /// Place of a lowering in a table.
 struct LoweringId {
-  std::uint16_t index = 0xffff;
+  std::uint16_t index = 0xffff;  ///< all ones: none
 
   /// False for an operator without a lowering.
   [[nodiscard]] constexpr auto valid() const -> bool { return index != 0xffff; }
@@ -15607,20 +19437,25 @@ struct LoweringId {
 
 /// The lowerings of a list, sorted by operator; a view of static storage.
 ///
-/// They are named by place, not by function: g++ 12 under -fsanitize=undefined compares no pointers in constants.
+/// They are named by place, not by function: g++ 12 under -fsanitize=undefined compares no pointers in
+/// constants.
 class LoweringTable {
  public:
+  /// No lowerings.
   constexpr LoweringTable() = default;
-  constexpr explicit LoweringTable(std::span<const LoweringEntry> entries) : entries_(entries) {}
 
-  [[nodiscard]] constexpr auto entries() const -> std::span<const LoweringEntry> { return entries_; }
+  /// Needs entries sorted by operator, each once.
+  constexpr explicit LoweringTable(Span<const LoweringEntry> entries) : entries_(entries) {}
+
+  /// The operators that have a lowering, in alphabetical order.
+  [[nodiscard]] constexpr auto entries() const -> Span<const LoweringEntry> { return entries_; }
   /// The lowering of overload `name`, else of its base name, if there is one. O(log entries).
   [[nodiscard]] constexpr auto find(std::string_view name) const -> LoweringId {
     if (const LoweringId exact = find_exactly(name); exact.valid()) return exact;
     const auto dot = name.rfind('.');
     return dot == std::string_view::npos ? LoweringId{} : find_exactly(name.substr(0, dot));
   }
-  /// Needs a valid id.
+  /// Lowers a call of an operator that `id` was found for. Needs a valid id.
   constexpr void lower(LoweringId id, LoweringContext& c, const Call& call) const {
     entries_[id.index].lower(c, call);
   }
@@ -15632,66 +19467,67 @@ class LoweringTable {
     return {static_cast<std::uint16_t>(at - entries_.begin())};
   }
 
-  std::span<const LoweringEntry> entries_;
+  Span<const LoweringEntry> entries_;
 };
 
 /// A list of lowerings. A member is a lowering, or `detail::Overriding` of one.
 template <class... L>
 struct lowerings {
+  /// The list itself: what a type derived from it is taken for.
   using list = lowerings;
 
-  static constexpr std::size_t name_count = (std::size_t{0} + ... + detail::names_of<typename detail::Unwrapped<L>::type>().size());
+  /// The names of each. Lists are long, and Clang nests a fold over one deeper than it allows: so this is an array.
+  static constexpr std::array<detail::LoweringNames, sizeof...(L)> names{
+      detail::LoweringNames{detail::names_in<typename detail::Unwrapped<L>::type>, detail::Unwrapped<L>::overrides}...};
+
+  /// How many names of operators the lowerings have together.
+  static constexpr std::size_t name_count = [] {
+    std::size_t count = 0;
+    for (const detail::LoweringNames& n : names) count += n.names.size();
+    return count;
+  }();
 
   /// All operators, sorted by name, in the list's order where names are equal.
   static constexpr std::array<detail::ListedOperator, name_count> operators = [] {
     std::array<detail::ListedOperator, name_count> all{};
     std::size_t n = 0;
-    std::uint16_t place = 0;
-    const auto add = [&](const auto& names, bool overrides) {
-      for (const std::string_view name : names) all[n++] = {name, place, overrides};
-      ++place;
-    };
-    (add(detail::names_of<typename detail::Unwrapped<L>::type>(), detail::Unwrapped<L>::overrides), ...);
-    std::ranges::sort(all, [](const detail::ListedOperator& a, const detail::ListedOperator& b) {
-      const auto order = a.op <=> b.op;
-      return order < 0 || (order == 0 && a.place < b.place);
-    });
-    return all;
+    for (std::size_t place = 0; place < names.size(); ++place)
+      for (const std::string_view name : names[place].names)
+        all[n++] = {name, detail::NamePrefix(name), static_cast<std::uint16_t>(place), names[place].overrides};
+    return detail::sorted(all);
   }();
 
-  /// Two lowerings of one operator of which the second does not say that it overrides; the same place twice if none.
+  /// Two lowerings of one operator of which the second does not say that it overrides; the same place twice
+  /// if none.
   static constexpr detail::LoweringClash clash = [] {
     for (std::size_t i = 1; i < name_count; ++i)
-      if (operators[i].op == operators[i - 1].op && !operators[i].overrides)
+      if (operators[i].is_named_as(operators[i - 1]) && !operators[i].overrides)
         return detail::LoweringClash{operators[i - 1].place, operators[i].place};
     return detail::LoweringClash{};
   }();
 
   /// These lowerings, those of `other` in place of any for the same operator.
   template <class Other>
-  [[nodiscard]] constexpr auto override_with(Other) const {
-    return []<class... M>(lowerings<M...>) {
-      return lowerings<L..., detail::Overriding<typename detail::Unwrapped<M>::type>...>{};
-    }(typename Other::list{});
+  [[nodiscard]] constexpr auto override_with(Other) const;
+
+  /// What is looked up when a graph is lowered.
+  [[nodiscard]] static constexpr auto table() -> LoweringTable {
+    return LoweringTable(Span<const LoweringEntry>(entries.rows.data(), entries.count));
   }
 
-  [[nodiscard]] static constexpr auto table() -> LoweringTable { return LoweringTable(entries); }
-
  private:
-  static constexpr std::size_t entry_count = [] {
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < name_count; ++i)
-      if (i + 1 == name_count || operators[i].op != operators[i + 1].op) ++count;
-    return count;
-  }();
-  static constexpr std::array<LoweringEntry, entry_count> entries = [] {
-    constexpr decltype(LoweringEntry::lower) functions[] = {nullptr, &detail::run_lowering<typename detail::Unwrapped<L>::type>...};
-    std::array<LoweringEntry, entry_count> all{};
-    std::size_t n = 0;
+  struct Entries {
+    std::array<LoweringEntry, name_count> rows{};
+    std::size_t count = 0;  ///< of names that differ
+  };
+  static constexpr Entries entries = [] {
+    constexpr decltype(LoweringEntry::lower) functions[] = {
+        nullptr, &detail::run_lowering<typename detail::Unwrapped<L>::type>...};
+    Entries all;
     // Of equal names the last one counts: it overrides the others.
     for (std::size_t i = 0; i < name_count; ++i)
-      if (i + 1 == name_count || operators[i].op != operators[i + 1].op)
-        all[n++] = {operators[i].op, functions[operators[i].place + 1]};
+      if (i + 1 == name_count || !operators[i].is_named_as(operators[i + 1]))
+        all.rows[all.count++] = {operators[i].op, functions[operators[i].place + 1]};
     return all;
   }();
 };
@@ -15704,51 +19540,78 @@ concept LoweringList = std::derived_from<T, typename T::list> && requires { T::t
 template <LoweringList... Lists>
 using joined_lowerings = detail::join<lowerings, typename Lists::list...>;
 
-// Words for what the compiler says, beside those of pass/verdict.hpp. ---------------------------------------------------
-namespace verdict {
-template <class L>
-struct lowering;
-template <class L>
-struct lowers_the_operator_of;
-template <class List>
-struct override_with;
-template <class... Words>
-struct duplicate_lowering {
-  static constexpr bool ok = false;
+namespace detail {
+/// The verdict on a list of lowerings that holds `L`.
+template <class List, class... L>
+[[nodiscard]] consteval auto judge_lowerings() {
+  using namespace verdict;
+  constexpr std::size_t bad = first_false({Lowering<L>...});
+  if constexpr (bad != sizeof...(L)) {
+    return verdict_on_lowering<at<bad, types<L...>>>();
+  } else if constexpr (List::clash.exists()) {
+    using First = at<List::clash.first, types<L...>>;
+    using Second = at<List::clash.second, types<L...>>;
+    return duplicate_lowering<lowering<Second>, lowers_the_operator_of<First>,
+                              to_mend<override_with<lowerings<Second>>>>();
+  } else {
+    return in_order();
+  }
+}
+/// The verdict on what is to be a list: a list, or a type that is none.
+template <class T>
+struct VerdictOnLowerings {
+  using type = verdict::not_a_list_of_lowerings<T>;
 };
-}  // namespace verdict
-template <class... Words>
-struct check_verdict<verdict::duplicate_lowering<Words...>> {
-  static_assert(verdict::duplicate_lowering<Words...>::ok,
-                "fxpass: two lowerings for one operator: 'override_with' replaces one");
+template <Lowering L>
+struct VerdictOnLowerings<L> {
+  using type = verdict::not_a_list_of_lowerings<L, verdict::to_mend<verdict::write<lowerings<L>>>>;
+};
+template <class... L>
+struct VerdictOnLowerings<lowerings<L...>> {
+  using type = decltype(judge_lowerings<lowerings<L...>, typename Unwrapped<L>::type...>());
+};
+template <LoweringList List>
+struct VerdictOnLowerings<List> : VerdictOnLowerings<typename List::list> {};
+
+/// The verdict on the second list, and then on both.
+template <class Verdict, class First, class Second>
+struct VerdictOnBoth {
+  using type = Verdict;
+};
+template <class First, class Second>
+struct VerdictOnBoth<verdict::in_order, First, Second> : VerdictOnLowerings<joined_lowerings<First, Second>> {
 };
 
-namespace detail {
-template <class List, bool = List::clash.exists()>
-struct LoweringVerdict {
-  using type = verdict::in_order;
-};
-template <class List>
-struct LoweringVerdict<List, true> {
-  using First = typename Unwrapped<at<List::clash.first, List>>::type;
-  using Second = typename Unwrapped<at<List::clash.second, List>>::type;
-  using type = verdict::duplicate_lowering<verdict::lowering<Second>, verdict::lowers_the_operator_of<First>,
-                                           verdict::to_mend<verdict::override_with<lowerings<Second>>>>;
+template <class... L>
+struct Overridden;
+template <class... L, class... M>
+struct Overridden<lowerings<L...>, lowerings<M...>> {
+  using type = lowerings<L..., Overriding<typename Unwrapped<M>::type>...>;
 };
 }  // namespace detail
 
-/// The verdict on a list: good if no operator has two lowerings.
-template <LoweringList List>
-using lowering_verdict = typename detail::LoweringVerdict<typename List::list>::type;
+/// The verdict on a list: good if it holds lowerings, and no operator has two.
+template <class List>
+using lowering_verdict = typename detail::VerdictOnLowerings<List>::type;
 
-/// Both lists as one. Two lowerings of one operator do not compile.
-template <LoweringList First, LoweringList Second>
-[[nodiscard]] constexpr auto operator+(First first, Second) {
-  using Both = joined_lowerings<First, Second>;
-  using Verdict = lowering_verdict<Both>;
+template <class... L>
+template <class Other>
+constexpr auto lowerings<L...>::override_with(Other) const {
+  using Verdict = lowering_verdict<Other>;
   static_assert(sizeof(check_verdict<Verdict>) != 0);
   if constexpr (Verdict::ok)
-    return Both{};
+    return typename detail::Overridden<lowerings, typename Other::list>::type{};
+  else
+    return *this;
+}
+
+/// Both lists as one. Two lowerings of one operator do not compile.
+template <LoweringList First, class Second>
+[[nodiscard]] constexpr auto operator+(First first, Second) {
+  using Verdict = typename detail::VerdictOnBoth<lowering_verdict<Second>, First, Second>::type;
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
+  if constexpr (Verdict::ok)
+    return joined_lowerings<First, Second>{};
   else
     return first;
 }
@@ -15814,7 +19677,8 @@ constexpr auto mean_keeping(auto& c, hlo::Value x, const hlo::Dims& dims) -> hlo
   return c.builder().divide(sum, c.full_like(sum, count_along(c, x, dims)));
 }
 
-/// The parameter that names the dimensions, which overloads spell differently, as dimensions of `x`; all if none.
+/// The parameter that names the dimensions, which overloads spell differently, as dimensions of `x`; all if
+/// none.
 constexpr auto reduced_dims(auto& c, const Call& call, hlo::Value x) -> hlo::Dims {
   return c.dims(call, "dim", c.builder().rank(x));
 }
@@ -15873,7 +19737,8 @@ struct LowerAnyAll {
 
 namespace detail {
 
-/// The first place along `dim` of the extreme that `reduce` finds, as s64, the dimension kept. NaN counts as extreme.
+/// The first place along `dim` of the extreme that `reduce` finds, as s64, the dimension kept. NaN counts as
+/// extreme.
 constexpr auto place_of_extreme(auto& c, hlo::Value x, std::size_t dim, hlo::Value extreme) -> hlo::Value {
   auto& b = c.builder();
   const hlo::Dims dims{static_cast<std::int64_t>(dim)};
@@ -15908,7 +19773,8 @@ struct LowerMaxMin {
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
     auto& b = c.builder();
     const hlo::Value x = c.tensor(call, "self");
-    if (!call.schema().find("dim")) return c.members(call, {detail::reduce(c, x, hlo::iota_dims(b.rank(x)), Code)});
+    if (!call.schema().find("dim"))
+      return c.members(call, {detail::reduce(c, x, hlo::iota_dims(b.rank(x)), Code)});
     const auto found = detail::extreme_along(c, x, c.dim(call, "dim", b.rank(x)), Code);
     return c.members(call, {found.extreme, found.place});
   }
@@ -15926,30 +19792,43 @@ struct LowerArgMaxMin {
   }
 };
 
-/// Running sums by doubling: after step k each element holds the sum of the 2^k before it.
+namespace detail {
+/// `x` accumulated along `dim` by doubling: after step k each element holds what it and the 2^k - 1 before it
+/// make.
+template <class Combine>
+constexpr auto accumulate(auto& c, hlo::Value x, std::size_t dim, hlo::Value neutral, Combine combine)
+    -> hlo::Value {
+  auto& b = c.builder();
+  const std::size_t rank = b.rank(x);
+  for (std::int64_t shift = 1; x.valid() && shift < b.dims(x)[dim]; shift *= 2) {
+    hlo::Dims low(rank, 0), high(rank, 0);
+    low[dim] = shift;
+    high[dim] = -shift;
+    x = combine(x, b.pad(x, neutral, low, high, hlo::Dims(rank, 0)));
+  }
+  return x;
+}
+}  // namespace detail
+
+/// Running sums.
 struct LowerCumsum {
   static constexpr std::string_view op = "aten.cumsum";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
     const DType type = ops::accumulate_type(c.result_shape(call).dtype);
-    hlo::Value sum = b.convert(c.tensor(call, "self"), type);
-    const std::size_t rank = b.rank(sum);
-    if (rank == 0) return c.to_result(call, sum);
-    const std::size_t dim = c.dim(call, "dim", rank);
-    for (std::int64_t shift = 1; shift < b.dims(sum)[dim]; shift *= 2) {
-      hlo::Dims low(rank, 0), high(rank, 0);
-      low[dim] = shift;
-      high[dim] = -shift;
-      sum = b.add(sum, b.pad(sum, c.scalar(type, 0), low, high, hlo::Dims(rank, 0)));
-    }
-    return c.to_result(call, sum);
+    const hlo::Value x = b.convert(c.tensor(call, "self"), type);
+    const std::size_t rank = b.rank(x);
+    if (rank == 0) return c.to_result(call, x);
+    return c.to_result(call, detail::accumulate(c, x, c.dim(call, "dim", rank), c.scalar(type, 0),
+                                                [&](auto a, auto d) { return b.add(a, d); }));
   }
 };
 
 namespace detail {
 
 /// Sum of squared differences from the mean over count - correction, along `dims`, which are kept.
-constexpr auto variance_keeping(auto& c, hlo::Value x, const hlo::Dims& dims, double correction) -> hlo::Value {
+constexpr auto variance_keeping(auto& c, hlo::Value x, const hlo::Dims& dims, double correction)
+    -> hlo::Value {
   auto& b = c.builder();
   if (!x.valid()) return x;
   const hlo::Value difference = b.subtract(x, spread_over(c, mean_keeping(c, x, dims), x, dims));
@@ -15988,13 +19867,223 @@ struct LowerVarMean {
   }
 };
 
+struct LowerStdMean {
+  static constexpr std::string_view op = "aten.std_mean";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const hlo::Value x = c.accurate(c.tensor(call, "self"));
+    const hlo::Dims dims = detail::reduced_dims(c, call, x);
+    const hlo::Value variance = detail::variance_keeping(c, x, dims, detail::correction_of(c, call));
+    return c.members(call, {c.builder().sqrt(variance), detail::mean_keeping(c, x, dims)});
+  }
+};
+
+struct LowerMinAndMax {
+  static constexpr std::string_view op = "aten.aminmax";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const hlo::Value x = c.tensor(call, "self");
+    const std::size_t rank = c.builder().rank(x);
+    hlo::Dims dims = hlo::iota_dims(rank);
+    if (call.has("dim") && rank != 0) dims = {static_cast<std::int64_t>(c.dim(call, "dim", rank))};
+    return c.members(call, {detail::reduce(c, x, dims, hlo::Opcode::minimum),
+                            detail::reduce(c, x, dims, hlo::Opcode::maximum)});
+  }
+};
+
+struct LowerCountNonzero {
+  static constexpr std::string_view op = "aten.count_nonzero";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = b.convert(c.truth(c.tensor(call, "self")), DType::i64);
+    hlo::Dims dims = hlo::iota_dims(b.rank(x));
+    if (call.has("dim")) {
+      dims = call.integer("dim") && b.rank(x) != 0
+                 ? hlo::Dims{static_cast<std::int64_t>(c.dim(call, "dim", b.rank(x)))}
+                 : detail::reduced_dims(c, call, x);
+    }
+    return b.reshape(detail::reduce(c, x, dims, hlo::Opcode::add), c.result_shape(call).dims);
+  }
+};
+
+/// The sum of what is not NaN.
+struct LowerNanSum {
+  static constexpr std::string_view op = "aten.nansum";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Shape result = c.result_shape(call);
+    hlo::Value x = b.convert(c.tensor(call, "self"), ops::accumulate_type(result.dtype));
+    if (!x.valid()) return x;
+    if (is_floating(b.dtype(x))) x = b.select(b.compare(x, x, hlo::Direction::ne), c.full_like(x, 0.0), x);
+    const hlo::Value sum = detail::reduce(c, x, detail::reduced_dims(c, call, x), hlo::Opcode::add);
+    return b.reshape(b.convert(sum, result.dtype), result.dims);
+  }
+};
+
+/// log(sum(e^x)), with the largest element taken out before. An infinite largest one is the answer.
+struct LowerLogSumExp {
+  static constexpr std::array<std::string_view, 2> op{"aten.logsumexp", "aten.special_logsumexp"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.accurate(c.tensor(call, "self"));
+    const hlo::Dims dims = detail::reduced_dims(c, call, x);
+    const hlo::Value largest = detail::reduce_keeping(c, x, dims, hlo::Opcode::maximum);
+    if (!largest.valid()) return {};
+    const hlo::Value shift = b.select(b.is_finite(largest), largest, c.full_like(largest, 0.0));
+    const hlo::Value exponentials = b.exponential(b.subtract(x, detail::spread_over(c, shift, x, dims)));
+    const hlo::Value result =
+        b.add(b.log(detail::reduce_keeping(c, exponentials, dims, hlo::Opcode::add)), shift);
+    return c.to_result(call, b.reshape(result, c.result_shape(call).dims));
+  }
+};
+
+namespace detail {
+/// The p-norm along `dims`, which are kept: the number of elements that are not 0 for p = 0, the largest one
+/// for infinity. Needs absolute values.
+constexpr auto norm_keeping(auto& c, hlo::Value x, const hlo::Dims& dims, double p) -> hlo::Value {
+  auto& b = c.builder();
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const auto sum = [&](hlo::Value v) { return reduce_keeping(c, v, dims, hlo::Opcode::add); };
+  if (p == infinity || p == -infinity)
+    return reduce_keeping(c, x, dims, p > 0 ? hlo::Opcode::maximum : hlo::Opcode::minimum);
+  if (p == 0) return sum(b.convert(b.compare(x, c.full_like(x, 0.0), hlo::Direction::ne), b.dtype(x)));
+  if (p == 1) return sum(x);
+  if (p == 2) return b.sqrt(sum(b.multiply(x, x)));
+  const hlo::Value total = sum(b.power(x, c.full_like(x, p)));
+  return b.power(total, c.full_like(total, 1.0 / p));
+}
+
+/// What Python's functions of norms are told, which have no schema.
+struct PythonNorm {
+  hlo::Value x;
+  hlo::Dims dims;
+  double p = 2;
+};
+constexpr auto python_norm(auto& c, const Call& call, std::size_t p_at, std::size_t dim_at) -> PythonNorm {
+  auto& b = c.builder();
+  PythonNorm norm;
+  const auto input = c.python_argument(call, 0, "input");
+  if (input) norm.x = c.accurate(c.tensor(call, *input, "input"));
+  if (!norm.x.valid()) return norm;
+  norm.dims = hlo::iota_dims(b.rank(norm.x));
+  if (const auto p = c.python_argument(call, p_at, "p")) {
+    const auto number = c.number_of(*p);
+    const bool is_frobenius = p->is(ArgumentKind::string) && c.graph().text(p->text()) == "fro";
+    if (number) norm.p = number->real;
+    if (!number && !is_frobenius) norm.x = c.unsupported(call, "of this order");
+  }
+  if (const auto dim = c.python_argument(call, dim_at, "dim")) {
+    norm.dims = {};
+    const Argument* const one = &*dim;
+    for (const Argument& d : dim->is_sequence() ? c.graph().children(*dim) : Span<const Argument>(one, 1)) {
+      if (!d.is(ArgumentKind::integer)) norm.x = c.unsupported(call, "along dimensions that are not known");
+      if (norm.x.valid())
+        norm.dims.push_back(static_cast<std::int64_t>(c.wrapped_dim(call, d.integer(), b.rank(norm.x))));
+    }
+  }
+  return norm;
+}
+}  // namespace detail
+
+template <TextConstant Name, TextConstant Order>
+struct LowerNorm {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const double p = call.has(Order.view()) ? c.number(call, Order.view()).real : 2.0;
+    const hlo::Value given = c.tensor(call, "self");
+    if (!given.valid()) return given;
+    if (is_complex(b.dtype(given))) return c.unsupported(call, "of complex numbers");
+    const hlo::Value x = b.abs(c.accurate(given));
+    const hlo::Dims dims =
+        call.schema().find("dim") ? detail::reduced_dims(c, call, x) : hlo::iota_dims(b.rank(x));
+    return c.to_result(call, b.reshape(detail::norm_keeping(c, x, dims, p), c.result_shape(call).dims));
+  }
+};
+
+/// `torch.norm(x, p, dim)`
+struct LowerPythonNorm {
+  static constexpr std::string_view op = "torch.functional.norm";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto norm = detail::python_norm(c, call, 1, 2);
+    if (!norm.x.valid()) return {};
+    const hlo::Value result = detail::norm_keeping(c, b.abs(norm.x), norm.dims, norm.p);
+    return c.to_result(call, b.reshape(result, c.result_shape(call).dims));
+  }
+};
+
+/// `torch.nn.functional.normalize(x, p, dim, eps)`: divided by the norm, or by `eps` where that is larger.
+struct LowerNormalize {
+  static constexpr std::string_view op = "torch.nn.functional.normalize";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    auto norm = detail::python_norm(c, call, 1, 2);
+    if (!norm.x.valid()) return {};
+    if (!c.python_argument(call, 2, "dim"))
+      norm.dims = {static_cast<std::int64_t>(c.wrapped_dim(call, 1, b.rank(norm.x)))};
+    double eps = 1e-12;
+    if (const auto given = c.python_argument(call, 3, "eps"))
+      if (const auto number = c.number_of(*given)) eps = number->real;
+    const hlo::Value size = detail::norm_keeping(c, b.abs(norm.x), norm.dims, norm.p);
+    const hlo::Value divisor = b.maximum(size, c.full_like(size, eps));
+    return c.to_result(call, b.divide(norm.x, detail::spread_over(c, divisor, norm.x, norm.dims)));
+  }
+};
+
+/// Running products.
+struct LowerCumprod {
+  static constexpr std::string_view op = "aten.cumprod";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const DType type = ops::accumulate_type(c.result_shape(call).dtype);
+    const hlo::Value x = b.convert(c.tensor(call, "self"), type);
+    const std::size_t rank = b.rank(x);
+    if (rank == 0) return c.to_result(call, x);
+    return c.to_result(call, detail::accumulate(c, x, c.dim(call, "dim", rank), c.scalar(type, 1),
+                                                [&](auto a, auto d) { return b.multiply(a, d); }));
+  }
+};
+
+/// Running extremes and where each was last met; NaN stays once it came.
+template <TextConstant Name, hlo::Direction Side>
+struct LowerRunningExtreme {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    hlo::Value x = c.tensor(call, "self");
+    const std::size_t rank = b.rank(x);
+    if (!x.valid() || rank == 0) return c.members(call, {x, b.constant(DType::i64, 0)});
+    const std::size_t dim = c.dim(call, "dim", rank);
+    hlo::Value place = b.iota({DType::i64, b.dims(x)}, static_cast<std::int64_t>(dim));
+    const hlo::Dims none(rank, 0);
+    for (std::int64_t shift = 1; shift < b.dims(x)[dim]; shift *= 2) {
+      hlo::Dims low = none, high = none;
+      low[dim] = shift;
+      high[dim] = -shift;
+      const hlo::Value before = b.pad(x, c.scalar(b.dtype(x), 0), low, high, none);
+      const hlo::Value place_before = b.pad(place, c.scalar(DType::i64, -1), low, high, none);
+      hlo::Value stays = b.compare(x, before, Side);
+      if (is_floating(b.dtype(x))) stays = b.or_(stays, b.compare(x, x, hlo::Direction::ne));
+      stays = b.or_(stays, b.compare(place_before, c.full_like(place_before, 0), hlo::Direction::lt));
+      x = b.select(stays, x, before);
+      place = b.select(stays, place, place_before);
+    }
+    return c.members(call, {x, place});
+  }
+};
+
+/// The lowerings of this file.
 using ReductionLowerings =
     lowerings<LowerSum, LowerMean, LowerProd, LowerExtremes<"aten.amax", hlo::Opcode::maximum>,
               LowerExtremes<"aten.amin", hlo::Opcode::minimum>, LowerAnyAll<"aten.any", hlo::Opcode::or_>,
               LowerAnyAll<"aten.all", hlo::Opcode::and_>, LowerMaxMin<"aten.max", hlo::Opcode::maximum>,
-              LowerMaxMin<"aten.min", hlo::Opcode::minimum>, LowerArgMaxMin<"aten.argmax", hlo::Opcode::maximum>,
-              LowerArgMaxMin<"aten.argmin", hlo::Opcode::minimum>, LowerCumsum, LowerVariance<"aten.var", false>,
-              LowerVariance<"aten.std", true>, LowerVarMean>;
+              LowerMaxMin<"aten.min", hlo::Opcode::minimum>,
+              LowerArgMaxMin<"aten.argmax", hlo::Opcode::maximum>,
+              LowerArgMaxMin<"aten.argmin", hlo::Opcode::minimum>, LowerCumsum, LowerCumprod,
+              LowerRunningExtreme<"aten.cummax", hlo::Direction::ge>,
+              LowerRunningExtreme<"aten.cummin", hlo::Direction::le>, LowerVariance<"aten.var", false>,
+              LowerVariance<"aten.std", true>, LowerVarMean, LowerStdMean, LowerMinAndMax, LowerCountNonzero,
+              LowerNanSum, LowerLogSumExp, LowerNorm<"aten.linalg_vector_norm", "ord">,
+              LowerNorm<"aten.norm", "p">, LowerPythonNorm, LowerNormalize>;
 
 }  // namespace fxpass
 
@@ -16256,6 +20345,7 @@ struct LowerDropout {
   }
 };
 
+/// The lowerings of this file.
 using ActivationLowerings =
     lowerings<LowerRelu, LowerRelu6, LowerHardtanh, LowerSilu, LowerGelu, LowerLeakyRelu, LowerElu, LowerCelu, LowerSelu, LowerSoftplus,
               LowerMish, LowerLogSigmoid, LowerHardsigmoid, LowerHardswish, LowerSoftmax, LowerSafeSoftmax,
@@ -16277,13 +20367,14 @@ constexpr auto dot(auto& c, hlo::Value a, hlo::Value b, const hlo::DotDims& dims
   return c.builder().dot_general(a, b, dims, ops::accumulate_type(c.builder().dtype(a)));
 }
 
-/// The last dimension of `a` with the next-to-last of `b`, or with its only one; the dimensions before are batches, which
-/// broadcast.
+/// The last dimension of `a` with the next-to-last of `b`, or with its only one; the dimensions before are
+/// batches, which broadcast.
 constexpr auto matmul(auto& c, const Call& call, hlo::Value a, hlo::Value b) -> hlo::Value {
   auto& m = c.builder();
   if (!a.valid() || !b.valid()) return {};
   const std::size_t rank_a = m.rank(a), rank_b = m.rank(b);
-  if (rank_a == 0 || rank_b == 0) return c.fail(call, DiagnosticCode::eager_would_raise, "needs vectors or matrices");
+  if (rank_a == 0 || rank_b == 0)
+    return c.fail(call, DiagnosticCode::eager_would_raise, "needs vectors or matrices");
   const auto last_of_a = static_cast<std::int64_t>(rank_a - 1);
   // A vector or a single matrix on the right: no batches to pair.
   if (rank_b <= 2) return dot(c, a, b, {{last_of_a}, {0}, {}, {}});
@@ -16316,6 +20407,14 @@ constexpr auto add_product(auto& c, const Call& call, hlo::Value addend, hlo::Va
   return b.add(c.broadcast_to(call, addend, b.dims(product)), product);
 }
 
+/// Two tensors in the type that they promote to.
+constexpr auto two_of_one_type(auto& c, const Call& call, std::string_view first, std::string_view second)
+    -> std::array<hlo::Value, 2> {
+  const std::array<Operand, 2> given{c.operand(call, first), c.operand(call, second)};
+  const DType type = c.common_dtype(call, given);
+  return {c.builder().convert(given[0].value, type), c.builder().convert(given[1].value, type)};
+}
+
 }  // namespace detail
 
 struct LowerMatmul {
@@ -16337,7 +20436,8 @@ template <TextConstant Name, TextConstant Left, TextConstant Right>
 struct LowerAddProduct {
   static constexpr std::string_view op = Name.view();
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const hlo::Value product = detail::matmul(c, call, c.tensor(call, Left.view()), c.tensor(call, Right.view()));
+    const hlo::Value product =
+        detail::matmul(c, call, c.tensor(call, Left.view()), c.tensor(call, Right.view()));
     return c.to_result(call, detail::add_product(c, call, c.tensor(call, "self"), product));
   }
 };
@@ -16360,11 +20460,245 @@ struct LowerLinear {
   }
 };
 
+/// Each element of a vector times each of another.
+template <TextConstant Name>
+struct LowerOuter {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [x, y] = detail::two_of_one_type(c, call, "self", "vec2");
+    if (!x.valid() || !y.valid()) return {};
+    const hlo::Dims dims{b.dims(x)[0], b.dims(y)[0]};
+    return c.to_result(call, b.multiply(b.broadcast_in_dim(x, dims, {0}), b.broadcast_in_dim(y, dims, {1})));
+  }
+};
+
+/// The last dimensions multiplied and summed.
+struct LowerInner {
+  static constexpr std::string_view op = "aten.inner";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [x, y] = detail::two_of_one_type(c, call, "self", "other");
+    if (!x.valid() || !y.valid()) return {};
+    if (b.rank(x) == 0 || b.rank(y) == 0)
+      return c.to_result(call, b.multiply(c.broadcast_to(call, x, c.result_shape(call).dims),
+                                          c.broadcast_to(call, y, c.result_shape(call).dims)));
+    return c.to_result(call, detail::dot(c, x, y, {{static_cast<std::int64_t>(b.rank(x)) - 1},
+                                                   {static_cast<std::int64_t>(b.rank(y)) - 1}, {}, {}}));
+  }
+};
+
+/// Products summed over the labels that the result lacks. Operands are taken in one after another, each by
+/// one dot.
+struct LowerEinsum {
+  static constexpr std::string_view op = "aten.einsum";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto equation = call.string("equation");
+    const Pool<hlo::Value> operands = operands_of(c, call);
+    if (!equation || operands.empty()) return c.unsupported(call, "whose equation is not known");
+    for (const hlo::Value operand : operands)
+      if (!operand.valid()) return {};
+    std::vector<Labelled> terms;
+    Labels result;
+    if (!read(c, *equation, operands, terms, result)) return c.unsupported(call, "with this equation");
+
+    Labelled product = terms[0];
+    for (std::size_t t = 1; t < terms.size(); ++t) {
+      Labels needed = result;  // by the result and the operands to come
+      for (std::size_t later = t + 1; later < terms.size(); ++later)
+        needed.append(terms[later].labels.view());
+      product = multiply(c, product, terms[t], needed);
+      if (!product.value.valid()) return {};
+    }
+    product = sum_out(c, product, result);
+    hlo::Dims order;
+    for (const char label : result) {
+      for (std::uint32_t d = 0; d < product.labels.size(); ++d)
+        if (product.labels[d] == label) order.push_back(static_cast<std::int64_t>(d));
+    }
+    return c.to_result(call, b.reshape(b.transpose(product.value, order), c.result_shape(call).dims));
+  }
+
+ private:
+  /// A list, or, as Python's function takes them, one by one behind the equation.
+  static constexpr auto operands_of(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const auto arguments = c.graph().arguments(call.id());
+    if (arguments.size() < 2 || !arguments[1].is_node()) return c.tensors(call, "tensors");
+    Pool<hlo::Value> operands;
+    for (const Argument& a : arguments.subspan(1)) operands.push_back(c.tensor(call, a, "operands"));
+    return operands;
+  }
+  /// One character for each dimension; those that `...` stands for are numbers from 1 on, counted from the
+  /// right.
+  using Labels = Pool<char>;
+  struct Labelled {
+    hlo::Value value;
+    Labels labels;
+  };
+  [[nodiscard]] static constexpr auto has(const Labels& labels, char label) -> bool {
+    for (const char l : labels)
+      if (l == label) return true;
+    return false;
+  }
+  [[nodiscard]] static constexpr auto is_letter(char c) -> bool {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  }
+  /// The labels of one term, for a tensor of rank `rank`; false if they do not fit.
+  static constexpr auto read_labels(std::string_view term, std::size_t rank, Labels& labels) -> bool {
+    std::size_t letters = 0;
+    for (const char ch : term) letters += is_letter(ch) ? 1 : 0;
+    if (letters > rank) return false;
+    bool has_ellipsis = false;
+    for (std::size_t i = 0; i < term.size(); ++i) {
+      if (term[i] == ' ') continue;
+      if (term.substr(i).starts_with("...")) {
+        for (std::size_t d = rank - letters; d > 0; --d) labels.push_back(static_cast<char>(d));
+        has_ellipsis = true;
+        i += 2;
+      } else if (is_letter(term[i])) {
+        labels.push_back(term[i]);
+      } else {
+        return false;
+      }
+    }
+    return has_ellipsis || letters == rank;
+  }
+  static constexpr auto read(auto& c, std::string_view equation, const Pool<hlo::Value>& operands,
+                             std::vector<Labelled>& terms, Labels& result) -> bool {
+    const std::size_t arrow = equation.find("->");
+    std::string_view left = equation.substr(0, arrow);
+    for (const hlo::Value operand : operands) {
+      const std::size_t comma = left.find(',');
+      Labels labels;
+      if (!read_labels(left.substr(0, comma), c.builder().rank(operand), labels)) return false;
+      terms.push_back(merge_diagonals(c, {operand, labels}));
+      left = comma == std::string_view::npos ? std::string_view() : left.substr(comma + 1);
+    }
+    if (!left.empty()) return false;
+    if (arrow == std::string_view::npos) {
+      for (const char label : implicit_result(equation, terms)) result.push_back(label);
+      return true;
+    }
+    std::size_t ellipsis = 0;  // dimensions that it stands for
+    for (const Labelled& term : terms)
+      for (const char label : term.labels) {
+        const std::size_t dims = static_cast<unsigned char>(label);
+        if (!is_letter(label) && dims > ellipsis) ellipsis = dims;
+      }
+    const std::string_view right = equation.substr(arrow + 2);
+    std::size_t letters = 0;
+    for (const char ch : right) letters += is_letter(ch) ? 1 : 0;
+    const bool shows_ellipsis = right.find("...") != std::string_view::npos;
+    return read_labels(right, letters + (shows_ellipsis ? ellipsis : 0), result);
+  }
+  /// Without an arrow: what `...` stands for, then the labels that stand once in the equation, in
+  /// alphabetical order.
+  static constexpr auto implicit_result(std::string_view equation, const std::vector<Labelled>& terms)
+      -> Labels {
+    Labels result;
+    char most = 0;
+    for (const Labelled& term : terms)
+      for (const char label : term.labels)
+        if (!is_letter(label) && label > most) most = label;
+    for (char d = most; d > 0; --d) result.push_back(d);
+    for (char label = 'A'; label <= 'z'; ++label) {
+      std::size_t count = 0;
+      for (const char ch : equation) count += ch == label ? 1 : 0;
+      if (is_letter(label) && count == 1) result.push_back(label);
+    }
+    return result;
+  }
+  /// A label that stands twice in a term names the diagonal of the two dimensions.
+  static constexpr auto merge_diagonals(auto& c, Labelled term) -> Labelled {
+    auto& b = c.builder();
+    for (std::uint32_t i = 0; i < term.labels.size(); ++i)
+      for (std::uint32_t k = i + 1; k < term.labels.size(); ++k) {
+        if (term.labels[i] != term.labels[k] || !term.value.valid()) continue;
+        const hlo::Shape index{DType::i64, b.dims(term.value)};
+        const hlo::Value is_diagonal = b.compare(b.iota(index, i), b.iota(index, k), hlo::Direction::eq);
+        const hlo::Value kept = b.select(is_diagonal, term.value, c.full_like(term.value, 0));
+        term.value = reduce_sum(c, kept, {static_cast<std::int64_t>(k)});
+        Labels labels;
+        for (std::uint32_t d = 0; d < term.labels.size(); ++d)
+          if (d != k) labels.push_back(term.labels[d]);
+        term.labels = labels;
+        --k;
+      }
+    return term;
+  }
+  static constexpr auto reduce_sum(auto& c, hlo::Value x, const hlo::Dims& dims) -> hlo::Value {
+    auto& b = c.builder();
+    if (dims.empty()) return x;
+    const DType type = b.dtype(x), wide = ops::accumulate_type(type);
+    const hlo::Value sum =
+        b.reduce(b.convert(x, wide), c.scalar(wide, 0), dims, b.scalar_computation(hlo::Opcode::add, wide));
+    return b.convert(sum, type);
+  }
+  /// Sums over the labels that are not in `needed`.
+  static constexpr auto sum_out(auto& c, const Labelled& term, const Labels& needed) -> Labelled {
+    hlo::Dims dims;
+    Labels kept;
+    for (std::uint32_t d = 0; d < term.labels.size(); ++d) {
+      if (has(needed, term.labels[d]))
+        kept.push_back(term.labels[d]);
+      else
+        dims.push_back(static_cast<std::int64_t>(d));
+    }
+    return {reduce_sum(c, term.value, dims), kept};
+  }
+  /// Two terms multiplied, and summed over what they share and nobody needs. Sizes of 1 meet any size.
+  static constexpr auto multiply(auto& c, const Labelled& a, const Labelled& d, const Labels& needed)
+      -> Labelled {
+    auto& b = c.builder();
+    Labels needed_of_a = needed, needed_of_d = needed;
+    needed_of_a.append(d.labels.view());
+    needed_of_d.append(a.labels.view());
+    const Labelled left = stretched(c, sum_out(c, a, needed_of_a), d);
+    const Labelled right = stretched(c, sum_out(c, d, needed_of_d), left);
+    hlo::DotDims dims;
+    Labels batch, own;
+    for (std::uint32_t i = 0; i < left.labels.size(); ++i)
+      for (std::uint32_t k = 0; k < right.labels.size(); ++k) {
+        if (left.labels[i] != right.labels[k]) continue;
+        const bool is_batch = has(needed, left.labels[i]);
+        (is_batch ? dims.lhs_batch : dims.lhs_contracting).push_back(i);
+        (is_batch ? dims.rhs_batch : dims.rhs_contracting).push_back(k);
+        if (is_batch) batch.push_back(left.labels[i]);
+      }
+    for (const Labelled* term : {&left, &right})
+      for (const char label : term->labels)
+        if (!has(term == &left ? right.labels : left.labels, label)) own.push_back(label);
+    const DType type = b.dtype(left.value);
+    batch.append(own.view());
+    return {b.convert(detail::dot(c, left.value, b.convert(right.value, type), dims), type), batch};
+  }
+  /// `term` with its sizes of 1 stretched to those that `like` has for the same labels.
+  static constexpr auto stretched(auto& c, const Labelled& term, const Labelled& like) -> Labelled {
+    auto& b = c.builder();
+    const hlo::Dims from = b.dims(term.value);
+    hlo::Dims to = from, kept, places;
+    for (std::uint32_t d = 0; d < term.labels.size(); ++d) {
+      for (std::uint32_t k = 0; k < like.labels.size(); ++k)
+        if (like.labels[k] == term.labels[d] && from[d] == 1) to[d] = b.dims(like.value)[k];
+      if (to[d] == from[d]) {
+        kept.push_back(from[d]);
+        places.push_back(static_cast<std::int64_t>(d));
+      }
+    }
+    if (to == from) return term;
+    return {b.broadcast_in_dim(b.reshape(term.value, kept), to, places), term.labels};
+  }
+};
+
+/// The lowerings of this file.
 using LinearAlgebraLowerings =
     lowerings<LowerMatmul, LowerProduct<"aten.mm", "mat2">, LowerProduct<"aten.bmm", "mat2">,
               LowerProduct<"aten.mv", "vec">, LowerProduct<"aten.dot", "tensor">,
-              LowerAddProduct<"aten.addmm", "mat1", "mat2">, LowerAddProduct<"aten.baddbmm", "batch1", "batch2">,
-              LowerAddProduct<"aten.addmv", "mat", "vec">, LowerLinear>;
+              LowerAddProduct<"aten.addmm", "mat1", "mat2">,
+              LowerAddProduct<"aten.baddbmm", "batch1", "batch2">,
+              LowerAddProduct<"aten.addmv", "mat", "vec">, LowerLinear, LowerOuter<"aten.outer">,
+              LowerOuter<"aten.ger">, LowerInner, LowerEinsum>;
 
 }  // namespace fxpass
 
@@ -16389,7 +20723,7 @@ struct LowerAttention {
       value = repeated_heads(c, value, b.dims(query));
     }
     hlo::Dims transposed = hlo::iota_dims(b.rank(key));
-    std::ranges::swap(transposed[b.rank(key) - 2], transposed[b.rank(key) - 1]);
+    std::swap(transposed[b.rank(key) - 2], transposed[b.rank(key) - 1]);
     hlo::Value scores = detail::matmul(c, call, query, b.transpose(key, transposed));
     scores = b.multiply(scores, c.full_like(scores, scale(c, call, b.dims(query).back())));
     if (call.has("attn_mask")) scores = masked(c, call, scores, c.tensor(call, "attn_mask"));
@@ -16405,8 +20739,11 @@ struct LowerAttention {
   /// By Newton's method, from above: std::sqrt is no constant expression. Needs x >= 1.
   static constexpr auto square_root(double x) -> double {
     double root = x;
-    for (double next = (root + x / root) / 2; next < root; next = (root + x / root) / 2) root = next;
-    return root;
+    while (true) {
+      const double next = (root + x / root) / 2;
+      if (!(next < root)) return root;
+      root = next;
+    }
   }
   /// Each head of `x` as often as the query has heads for it.
   static constexpr auto repeated_heads(auto& c, hlo::Value x, const hlo::Dims& query) -> hlo::Value {
@@ -16432,11 +20769,13 @@ struct LowerAttention {
   static constexpr auto causal_mask(auto& c, hlo::Value scores) -> hlo::Value {
     auto& b = c.builder();
     const std::size_t rank = b.rank(scores);
-    const hlo::Shape matrix{DType::i32, {b.dims(scores)[rank - 2], b.dims(scores)[rank - 1]}};
+    const hlo::Dims sizes{b.dims(scores)[rank - 2], b.dims(scores)[rank - 1]};
+    const hlo::Shape matrix{DType::i32, sizes};
     return b.compare(b.iota(matrix, 0), b.iota(matrix, 1), hlo::Direction::ge);
   }
 };
 
+/// The lowerings of this file.
 using AttentionLowerings = lowerings<LowerAttention>;
 
 }  // namespace fxpass
@@ -16569,7 +20908,7 @@ struct LowerBroadcast {
     const hlo::Value table = b.constant(
         DType::boolean, hlo::Dims{static_cast<std::int64_t>(ranks.size())}, is_source.view());
     const hlo::Value rank = b.replica_id();
-    const hlo::Value mine = b.reshape(b.dynamic_slice(table, std::span<const hlo::Value>(&rank, 1), {1}), {});
+    const hlo::Value mine = b.reshape(b.dynamic_slice(table, Span<const hlo::Value>(&rank, 1), {1}), {});
     const hlo::Value sent = b.select(b.broadcast(mine, b.dims(x)), x, c.full_like(x, 0));
     const hlo::Opcode add = b.dtype(x) == DType::boolean ? hlo::Opcode::or_ : hlo::Opcode::add;
     return b.all_reduce(sent, b.scalar_computation(add, b.dtype(x)), who->groups, who->channel);
@@ -16582,6 +20921,7 @@ struct LowerWaitTensor {
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value { return c.tensor(call, "tensor"); }
 };
 
+/// The lowerings of this file.
 using CollectiveLowerings = lowerings<LowerAllReduce, LowerAllGather, LowerReduceScatter, LowerAllToAll, LowerBroadcast,
                                       LowerWaitTensor>;
 
@@ -16621,7 +20961,7 @@ constexpr auto convolution_labels(std::size_t spatial) -> hlo::ConvolutionDims {
 
 /// What all forms of a convolution say.
 struct ConvolutionCall {
-  hlo::Value input;   ///< [batch, feature, spatial...]
+  hlo::Value input;  ///< [batch, feature, spatial...]
   hlo::Value weight;
   hlo::Dims stride;
   hlo::Dims dilation;
@@ -16748,6 +21088,7 @@ struct LowerConvTranspose {
   }
 };
 
+/// The lowerings of this file.
 using ConvolutionLowerings = lowerings<LowerConvolution, LowerConvTranspose>;
 
 }  // namespace fxpass
@@ -16847,6 +21188,7 @@ struct LowerTensorLiteral {
   }
 };
 
+/// The lowerings of this file.
 using CreationLowerings =
     lowerings<LowerConstant<0, "aten.zeros", "aten.zeros_like", "aten.new_zeros", "aten.empty", "aten.empty_like",
                             "aten.new_empty", "aten.empty_strided", "aten.new_empty_strided", "aten.empty_permuted",
@@ -17302,6 +21644,7 @@ struct LowerCopy {
   }
 };
 
+/// The lowerings of this file.
 using ElementwiseLowerings = lowerings<
     LowerRealFunction<"aten.exp", hlo::Opcode::exponential>, LowerRealFunction<"aten.expm1", hlo::Opcode::exponential_minus_one>,
     LowerRealFunction<"aten.log", hlo::Opcode::log>, LowerRealFunction<"aten.log1p", hlo::Opcode::log_plus_one>,
@@ -17411,6 +21754,7 @@ struct LowerTranspose {
   static constexpr std::array<std::string_view, 2> op{"aten.transpose", "aten.transpose_copy"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value { return swap(c, call, "dim0", "dim1"); }
 
+  /// The tensor `self` with the dimensions given for those two parameters swapped.
   static constexpr auto swap(auto& c, const Call& call, std::string_view first, std::string_view second)
       -> hlo::Value {
     const hlo::Value x = c.tensor(call, "self");
@@ -17723,13 +22067,24 @@ struct LowerRepeatInterleave {
   }
 };
 
+/// Each tensor in the shape that they have together.
+struct LowerBroadcastTensors {
+  static constexpr std::string_view op = "aten.broadcast_tensors";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    Pool<hlo::Value> list = c.tensors(call, "tensors");
+    hlo::Dims common;
+    for (const hlo::Value v : list)
+      if (v.valid()) common = c.common_dims(call, common, c.builder().dims(v));
+    for (std::uint32_t i = 0; i < list.size(); ++i) list[i] = c.broadcast_to(call, list[i], common);
+    return list;
+  }
+};
+
 /// Constant padding; the list counts from the last dimension, before and behind. Negative padding cuts.
 struct LowerConstantPad {
-  static constexpr std::array<std::string_view, 2> op{"aten.constant_pad_nd", "aten.pad"};
+  static constexpr std::string_view op = "aten.constant_pad_nd";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
-    if (call.schema().base() == "aten.pad" && call.string("mode") != "constant")
-      return c.unsupported(call, "a mode of padding other than constant");
     const hlo::Value x = c.tensor(call, "self");
     const hlo::Dims pad = c.integers(call, "pad");
     const std::size_t rank = b.rank(x);
@@ -17740,8 +22095,7 @@ struct LowerConstantPad {
       low[rank - 1 - i] = pad[2 * i];
       high[rank - 1 - i] = pad[2 * i + 1];
     }
-    const bool has_value = call.schema().base() != "aten.pad" || call.has("value");
-    const Number value = has_value ? c.number(call, "value") : Number(0);
+    const Number value = call.has("value") ? c.number(call, "value") : Number(0);
     return b.pad(x, c.scalar(b.dtype(x), value), low, high, hlo::Dims(rank, 0));
   }
 };
@@ -17755,18 +22109,21 @@ struct LowerTriangle {
     const hlo::Value x = c.tensor(call, "self");
     const std::size_t rank = b.rank(x);
     if (rank < 2) return c.fail(call, DiagnosticCode::eager_would_raise, "needs a matrix");
-    const hlo::Shape matrix{DType::i64, {b.dims(x)[rank - 2], b.dims(x)[rank - 1]}};
+    // A name of their own: g++ 12 makes no list of sizes inside of a const shape in a constant expression.
+    const hlo::Dims sizes{b.dims(x)[rank - 2], b.dims(x)[rank - 1]};
+    const hlo::Shape matrix{DType::i64, sizes};
     const hlo::Value diagonal = c.full(matrix, c.integer(call, "diagonal"));
     const hlo::Value is_kept = b.compare(b.subtract(b.iota(matrix, 1), b.iota(matrix, 0)), diagonal, How);
     return b.select(c.broadcast_to(call, is_kept, b.dims(x)), x, c.full_like(x, 0));
   }
 };
 
+/// The lowerings of this file.
 using ShapeLowerings =
     lowerings<LowerIdentity, LowerNothing, LowerReshape, LowerViewDtype, LowerExpand, LowerPermute, LowerTranspose,
               LowerSwapAxes, LowerSwapDims, LowerMatrixTranspose, LowerMoveDim, LowerSlice, LowerNarrow, LowerSelect,
               LowerSplit, LowerUnbind, LowerSelectScatter, LowerSliceScatter, LowerCat, LowerStack, LowerFlip, LowerRoll,
-              LowerRepeat, LowerRepeatInterleave, LowerConstantPad,
+              LowerRepeat, LowerRepeatInterleave, LowerBroadcastTensors, LowerConstantPad,
               LowerTriangle<"aten.tril", hlo::Direction::le>, LowerTriangle<"aten.triu", hlo::Direction::ge>>;
 
 }  // namespace fxpass
@@ -17785,11 +22142,11 @@ namespace detail {
 
 /// Index tensors in `x[i, :, j]`: one for each dimension that is indexed, in one shape, none negative.
 struct AdvancedIndex {
-  hlo::Dims dims;              ///< indexed dimensions of the tensor, ascending
-  Pool<hlo::Value> indices;    ///< one for each
-  hlo::Dims shape;             ///< of every index
-  hlo::Dims result;            ///< of what is read, or written
-  hlo::Dims offset_dims;       ///< dimensions of the result that are whole dimensions of the tensor
+  hlo::Dims dims;            ///< indexed dimensions of the tensor, ascending
+  Pool<hlo::Value> indices;  ///< one for each
+  hlo::Dims shape;           ///< of every index
+  hlo::Dims result;          ///< of what is read, or written
+  hlo::Dims offset_dims;     ///< dimensions of the result that are whole dimensions of the tensor
 
   [[nodiscard]] constexpr auto count() const -> std::int64_t {
     return hlo::Shape{DType::i64, shape}.element_count();
@@ -17908,7 +22265,7 @@ constexpr auto index_of_dim(auto& c, hlo::Value x, std::size_t dim, hlo::Value i
 
 /// The tensors of `x[...]`, None where a dimension is whole, as `aten.index` and `aten.index_put` take them. None if one
 /// of them is a mask, or fails.
-constexpr auto advanced_index(auto& c, const Call& call, hlo::Value x, std::span<const hlo::Value> tensors)
+constexpr auto advanced_index(auto& c, const Call& call, hlo::Value x, Span<const hlo::Value> tensors)
     -> std::optional<AdvancedIndex> {
   auto& b = c.builder();
   AdvancedIndex index;
@@ -17940,10 +22297,10 @@ constexpr auto advanced_index(auto& c, const Call& call, hlo::Value x, std::span
 /// A mask among the indices of a write, and where it stands.
 struct MaskIndex {
   hlo::Value mask;
-  std::size_t dim = 0;      ///< first dimension that the mask covers
-  bool is_alone = true;     ///< whether it is the only index
+  std::size_t dim = 0;   ///< first dimension that the mask covers
+  bool is_alone = true;  ///< whether it is the only index
 };
-constexpr auto find_mask(auto& c, std::span<const hlo::Value> tensors) -> std::optional<MaskIndex> {
+constexpr auto find_mask(auto& c, Span<const hlo::Value> tensors) -> std::optional<MaskIndex> {
   std::optional<MaskIndex> found;
   std::size_t count = 0;
   for (std::size_t d = 0; d < tensors.size(); ++d) {
@@ -18011,7 +22368,7 @@ constexpr auto index_tensors(auto& c, const Call& call) -> Pool<hlo::Value> {
   return tensors;
 }
 
-constexpr auto read(auto& c, const Call& call, hlo::Value x, std::span<const hlo::Value> tensors) -> hlo::Value {
+constexpr auto read(auto& c, const Call& call, hlo::Value x, Span<const hlo::Value> tensors) -> hlo::Value {
   if (find_mask(c, tensors)) return c.unsupported(call, "read by a mask: the size of the result depends on the data");
   const auto index = advanced_index(c, call, x, tensors);
   return index ? gather(c, x, *index) : hlo::Value{};
@@ -18114,7 +22471,7 @@ struct LowerIndexFill {
     auto& b = c.builder();
     detail::SlicesOfDim at = detail::slices_of_dim(c, call);
     if (at.x.valid())
-      for (hlo::Value& i : std::span(at.index.indices.begin(), at.index.indices.size()))
+      for (hlo::Value& i : Span(at.index.indices.begin(), at.index.indices.size()))
         i = detail::wrapped_index(c, i, b.dims(at.x)[static_cast<std::size_t>(at.index.dims[0])]);
     const Operand value = c.operand(call, "value");
     const hlo::Value scalar =
@@ -18265,7 +22622,7 @@ struct LowerGetItem {
 
  private:
   static constexpr auto member(auto& c, const Call& call, NodeId of, const Argument& index) -> hlo::Value {
-    const std::span<const hlo::Value> values = c.values(of);
+    const Span<const hlo::Value> values = c.values(of);
     const auto count = static_cast<std::int64_t>(c.graph().values(of).size());
     if (!index.is(ArgumentKind::integer)) return c.unsupported(call, "a tuple is indexed by a known integer");
     const std::int64_t at = index.integer() < 0 ? index.integer() + count : index.integer();
@@ -18295,7 +22652,7 @@ struct LowerGetItem {
     }
 
    private:
-    constexpr void take(const Argument& entry, std::span<const Argument> rest) {
+    constexpr void take(const Argument& entry, Span<const Argument> rest) {
       auto& b = c_.builder();
       switch (entry.kind()) {
         case ArgumentKind::none: {
@@ -18343,7 +22700,7 @@ struct LowerGetItem {
       tensors_.push_back(index);
       ++at_;
     }
-    constexpr void take_list(std::span<const Argument> items) {
+    constexpr void take_list(Span<const Argument> items) {
       Pool<std::int64_t> numbers;
       for (const Argument& item : items) {
         if (!item.is(ArgumentKind::integer)) {
@@ -18364,6 +22721,7 @@ struct LowerGetItem {
   };
 };
 
+/// The lowerings of this file.
 using IndexingLowerings = lowerings<LowerIndex, LowerIndexPut, LowerIndexSelect, LowerEmbedding, LowerIndexCopy,
                                     LowerIndexAdd, LowerIndexFill, LowerGather, LowerScatter, LowerDiagonal,
                                     LowerDiagonalScatter, LowerGetItem>;
@@ -18448,15 +22806,15 @@ struct LowerKernelCall {
       if (is_tensor) operands.push_back(c.tensor(call, arguments[i], "args"));
     }
     Pool<hlo::CustomCall::Alias> aliases;
-    const auto declared = kernel.declared_aliases();
-    if (!declared) c.unsupported(call, "operand_output_aliases is not a dict of integers to integers");
-    if (declared)
-      for (const KernelAlias alias : *declared) {
-        if (alias.operand >= operand_of.size() || operand_of[alias.operand] < 0)
-          c.unsupported(call, text_of("operand_output_aliases names argument ", alias.operand, ", which is no tensor"));
-        else
-          aliases.push_back({is_tuple ? std::int64_t{alias.result} : -1, operand_of[alias.operand]});
-      }
+    Pool<KernelAlias> declared;
+    if (!kernel.declared_aliases(declared))
+      c.unsupported(call, "operand_output_aliases is not a dict of integers to integers");
+    for (const KernelAlias alias : declared) {
+      if (alias.operand >= operand_of.size() || operand_of[alias.operand] < 0)
+        c.unsupported(call, text_of("operand_output_aliases names argument ", alias.operand, ", which is no tensor"));
+      else
+        aliases.push_back({is_tuple ? std::int64_t{alias.result} : -1, operand_of[alias.operand]});
+    }
 
     hlo::CustomCall what{native_kernel_target, kernel.backend_config()};
     what.aliases = aliases.view();
@@ -18481,7 +22839,7 @@ struct LowerKernelCall {
     return json.starts_with("true");
   }
   /// The shapes of all results; none, and a diagnostic, if one is not known.
-  static constexpr auto result_shapes(auto& c, const Call& call, std::span<const TensorMeta> metas)
+  static constexpr auto result_shapes(auto& c, const Call& call, Span<const TensorMeta> metas)
       -> Pool<hlo::ShapeId> {
     Pool<hlo::ShapeId> shapes;
     for (const TensorMeta& meta : metas) {
@@ -18496,7 +22854,290 @@ struct LowerKernelCall {
   }
 };
 
+/// The lowerings of this file.
 using KernelLowerings = lowerings<LowerKernelCall>;
+
+}  // namespace fxpass
+
+// ---- fxpass/lower/losses.hpp
+
+/// @file
+/// Losses: how far predictions are from what is wanted. As in eager, halves are summed in float32.
+
+namespace fxpass {
+
+namespace detail {
+
+/// What becomes of the losses of all elements. The numbers are ATen's (at::Reduction); Python names them, and
+/// has one more.
+enum class LossReduction : std::int8_t { none, mean, sum, batch_mean };
+
+constexpr auto loss_reduction(auto& c, const Call& call) -> LossReduction {
+  constexpr std::array<std::string_view, 4> names{"none", "mean", "sum", "batchmean"};
+  for (const std::string_view old : {"size_average", "reduce"})
+    if (call.has(old)) c.unsupported(call, "with 'size_average' or 'reduce', which 'reduction' has replaced");
+  const auto given = call.given("reduction");
+  if (!given) return LossReduction::mean;
+  if (const auto name = call.string("reduction"))
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (names[i] == *name) return static_cast<LossReduction>(i);
+  const std::int64_t number = c.integer(call, "reduction");
+  if (number >= 0 && number <= 2) return static_cast<LossReduction>(number);
+  c.fail(call, DiagnosticCode::eager_would_raise, "there is no such reduction");
+  return LossReduction::mean;
+}
+
+/// The last step of a loss. `weight` is what a mean divides by instead of the number of losses.
+constexpr auto reduce_loss(auto& c, const Call& call, hlo::Value losses, hlo::Value weight = {})
+    -> hlo::Value {
+  auto& b = c.builder();
+  if (!losses.valid()) return losses;
+  const LossReduction reduction = loss_reduction(c, call);
+  if (reduction == LossReduction::none) return c.to_result(call, losses);
+  const hlo::Value sum = reduce(c, losses, hlo::iota_dims(b.rank(losses)), hlo::Opcode::add);
+  if (reduction == LossReduction::sum) return c.to_result(call, sum);
+  const bool by_batch = reduction == LossReduction::batch_mean && b.rank(losses) != 0;
+  const std::int64_t number = by_batch ? b.dims(losses)[0] : b.shape(losses).element_count();
+  return c.to_result(call, b.divide(sum, weight.valid() ? weight : c.full_like(sum, number)));
+}
+
+/// Prediction and target in one type and shape, halves as float32.
+constexpr auto loss_operands(auto& c, const Call& call) -> std::array<hlo::Value, 2> {
+  auto [x, y] = c.operands(call, fxpass::Meeting::arithmetic, "self", "target");
+  return {c.accurate(x), c.accurate(y)};
+}
+
+// Element-wise losses of a difference.
+// -------------------------------------------------------------------------------
+struct SquaredError {
+  static constexpr auto of(auto& c, const Call&, hlo::Value difference) -> hlo::Value {
+    return c.builder().multiply(difference, difference);
+  }
+};
+struct AbsoluteError {
+  static constexpr auto of(auto& c, const Call&, hlo::Value difference) -> hlo::Value {
+    return c.builder().abs(difference);
+  }
+};
+/// Quadratic near 0 and linear beyond `beta`, with slope 1.
+struct SmoothAbsoluteError {
+  static constexpr auto of(auto& c, const Call& call, hlo::Value difference) -> hlo::Value {
+    auto& b = c.builder();
+    const double beta = c.real(call, "beta");
+    const hlo::Value a = b.abs(difference);
+    if (beta <= 0) return a;
+    const hlo::Value near = b.multiply(c.full_like(a, 0.5 / beta), b.multiply(a, a));
+    const hlo::Value far = b.subtract(a, c.full_like(a, 0.5 * beta));
+    return b.select(b.compare(a, c.full_like(a, beta), hlo::Direction::lt), near, far);
+  }
+};
+/// Quadratic near 0 and linear beyond `delta`, with that slope.
+struct HuberError {
+  static constexpr auto of(auto& c, const Call& call, hlo::Value difference) -> hlo::Value {
+    auto& b = c.builder();
+    const double delta = c.real(call, "delta");
+    const hlo::Value a = b.abs(difference);
+    const hlo::Value near = b.multiply(c.full_like(a, 0.5), b.multiply(a, a));
+    const hlo::Value far = b.multiply(c.full_like(a, delta), b.subtract(a, c.full_like(a, 0.5 * delta)));
+    return b.select(b.compare(a, c.full_like(a, delta), hlo::Direction::le), near, far);
+  }
+};
+
+}  // namespace detail
+
+template <TextConstant Name, class Error>
+struct LowerDifferenceLoss {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const auto [x, y] = detail::loss_operands(c, call);
+    if (call.has("weight")) return c.unsupported(call, "with weights");
+    return detail::reduce_loss(c, call, Error::of(c, call, c.builder().subtract(x, y)));
+  }
+};
+
+/// -(y log x + (1 - y) log(1 - x)), where eager lets no logarithm go below -100.
+struct LowerBinaryCrossEntropy {
+  static constexpr std::string_view op = "aten.binary_cross_entropy";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [x, y] = detail::loss_operands(c, call);
+    if (!x.valid() || !y.valid()) return {};
+    const hlo::Value one = c.full_like(x, 1.0), lowest = c.full_like(x, -100.0);
+    const hlo::Value if_true = b.maximum(b.log(x), lowest);
+    const hlo::Value if_false = b.maximum(b.log_plus_one(b.negate(x)), lowest);
+    hlo::Value loss = b.subtract(b.multiply(b.subtract(y, one), if_false), b.multiply(y, if_true));
+    if (call.has("weight"))
+      loss = b.multiply(
+          loss, c.broadcast_to(call, b.convert(c.tensor(call, "weight"), b.dtype(loss)), b.dims(loss)));
+    return detail::reduce_loss(c, call, loss);
+  }
+};
+
+/// The same of logits: (1 - y) x + w (log(1 + e^-|x|) + max(-x, 0)), w = 1 + (pos_weight - 1) y.
+struct LowerBinaryCrossEntropyWithLogits {
+  static constexpr std::string_view op = "aten.binary_cross_entropy_with_logits";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [x, y] = detail::loss_operands(c, call);
+    if (!x.valid() || !y.valid()) return {};
+    // A copy: Clang reads no structured binding through a lambda in a constant expression.
+    const auto other = [&, like = x](std::string_view name) {
+      return c.broadcast_to(call, b.convert(c.tensor(call, name), b.dtype(like)), b.dims(like));
+    };
+    const hlo::Value one = c.full_like(x, 1.0), zero = c.full_like(x, 0.0);
+    hlo::Value tail = b.add(b.log_plus_one(b.exponential(b.negate(b.abs(x)))), b.maximum(b.negate(x), zero));
+    if (call.has("pos_weight"))
+      tail = b.multiply(tail, b.add(one, b.multiply(b.subtract(other("pos_weight"), one), y)));
+    hlo::Value loss = b.add(b.multiply(b.subtract(one, y), x), tail);
+    if (call.has("weight")) loss = b.multiply(loss, other("weight"));
+    return detail::reduce_loss(c, call, loss);
+  }
+};
+
+/// y (log y - x), and 0 where y is 0; with `log_target`, y is given by its logarithm.
+struct LowerKlDiv {
+  static constexpr std::string_view op = "aten.kl_div";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [x, y] = detail::loss_operands(c, call);
+    if (!x.valid() || !y.valid()) return {};
+    if (c.boolean(call, "log_target"))
+      return detail::reduce_loss(c, call, b.multiply(b.exponential(y), b.subtract(y, x)));
+    const hlo::Value zero = c.full_like(y, 0.0);
+    const hlo::Value entropy =
+        b.select(b.compare(y, zero, hlo::Direction::eq), zero, b.multiply(y, b.log(y)));
+    return detail::reduce_loss(c, call, b.subtract(entropy, b.multiply(y, x)));
+  }
+};
+
+namespace detail {
+
+/// Losses of classes: minus the value of the wanted class, times its weight, and 0 for the class that is
+/// ignored.
+struct ClassLoss {
+  hlo::Value losses;
+  hlo::Value weights;  ///< of each, 0 for what is ignored
+};
+/// Needs classes in dimension 1 of `x`, or in its only one; `target` has the other dimensions, of integers.
+constexpr auto class_loss(auto& c, const Call& call, hlo::Value x, hlo::Value target) -> ClassLoss {
+  auto& b = c.builder();
+  if (!x.valid() || !target.valid()) return {};
+  const std::size_t dim = b.rank(x) == 1 ? 0 : 1;
+  const hlo::Value ignored =
+      b.compare(target, c.full_like(target, c.integer(call, "ignore_index")), hlo::Direction::eq);
+  const hlo::Value wanted = b.select(ignored, c.full_like(target, 0), target);
+  hlo::Dims others;
+  for (std::size_t d = 0; d < b.rank(x); ++d)
+    if (d != dim) others.push_back(static_cast<std::int64_t>(d));
+  // A class is picked by comparing with all of them: one reduction, where a gather would fetch elements one
+  // by one.
+  const hlo::Value classes = b.iota({b.dtype(target), b.dims(x)}, static_cast<std::int64_t>(dim));
+  const hlo::Value is_wanted =
+      b.compare(classes, b.broadcast_in_dim(wanted, b.dims(x), others), hlo::Direction::eq);
+  const auto pick = [&](hlo::Value from) {
+    return reduce(c, b.select(is_wanted, from, c.full_like(from, 0.0)), {static_cast<std::int64_t>(dim)},
+                  hlo::Opcode::add);
+  };
+  hlo::Value weight = c.full({b.dtype(x), b.dims(target)}, 1.0);
+  if (call.has("weight"))
+    weight = pick(b.broadcast_in_dim(b.convert(c.tensor(call, "weight"), b.dtype(x)), b.dims(x),
+                                     {static_cast<std::int64_t>(dim)}));
+  weight = b.select(ignored, c.full_like(weight, 0.0), weight);
+  const hlo::Value loss = b.negate(b.multiply(pick(x), weight));
+  return {b.select(ignored, c.full_like(loss, 0.0), loss), weight};
+}
+constexpr auto total(auto& c, hlo::Value x) -> hlo::Value {
+  return reduce(c, x, hlo::iota_dims(c.builder().rank(x)), hlo::Opcode::add);
+}
+
+}  // namespace detail
+
+/// Of log-probabilities.
+struct LowerNllLoss {
+  static constexpr std::array<std::string_view, 3> op{"aten.nll_loss", "aten.nll_loss_nd", "aten.nll_loss2d"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.accurate(c.tensor(call, "self"));
+    const auto loss = detail::class_loss(c, call, x, c.tensor(call, "target"));
+    if (!loss.losses.valid()) return {};
+    return detail::reduce_loss(c, call, loss.losses, detail::total(c, loss.weights));
+  }
+};
+
+/// The same with the sum of the weights beside it, which the gradient needs.
+struct LowerNllLossForward {
+  static constexpr std::array<std::string_view, 2> op{"aten.nll_loss_forward", "aten.nll_loss2d_forward"};
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const hlo::Value x = c.accurate(c.tensor(call, "self"));
+    const auto loss = detail::class_loss(c, call, x, c.tensor(call, "target"));
+    if (!loss.losses.valid()) return {};
+    const detail::LossReduction reduction = detail::loss_reduction(c, call);
+    if (reduction == detail::LossReduction::none)
+      return c.members(call, {loss.losses, c.scalar(b.dtype(x), 0.0)});
+    const hlo::Value weight = detail::total(c, loss.weights), sum = detail::total(c, loss.losses);
+    return c.members(call, {reduction == detail::LossReduction::mean ? b.divide(sum, weight) : sum, weight});
+  }
+};
+
+/// Of logits: the losses of their log-softmax over the classes. A target of floats gives the probability of
+/// each class.
+struct LowerCrossEntropyLoss {
+  static constexpr std::string_view op = "aten.cross_entropy_loss";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value logits = c.accurate(c.tensor(call, "self")), target = c.tensor(call, "target");
+    if (!logits.valid() || !target.valid()) return {};
+    const std::size_t dim = b.rank(logits) == 1 ? 0 : 1;
+    const hlo::Dims classes{static_cast<std::int64_t>(dim)};
+    const std::int64_t class_count = b.dims(logits)[dim];
+    const hlo::Value largest = detail::reduce_keeping(c, logits, classes, hlo::Opcode::maximum);
+    const hlo::Value shifted = b.subtract(logits, detail::spread_over(c, largest, logits, classes));
+    const hlo::Value sum = detail::reduce_keeping(c, b.exponential(shifted), classes, hlo::Opcode::add);
+    const hlo::Value x = b.subtract(shifted, detail::spread_over(c, b.log(sum), logits, classes));
+    const double smoothing = c.real(call, "label_smoothing");
+
+    hlo::Value weighted = x;
+    if (call.has("weight"))
+      weighted = b.multiply(
+          x, b.broadcast_in_dim(b.convert(c.tensor(call, "weight"), b.dtype(x)), b.dims(x), classes));
+    if (is_floating(b.dtype(target)))
+      return of_probabilities(c, call, weighted, target, smoothing, class_count);
+
+    const auto loss = detail::class_loss(c, call, x, target);
+    if (smoothing == 0) return detail::reduce_loss(c, call, loss.losses, detail::total(c, loss.weights));
+    // A part of the probability is spread over all classes.
+    const hlo::Value ignored =
+        b.compare(target, c.full_like(target, c.integer(call, "ignore_index")), hlo::Direction::eq);
+    const hlo::Value all = b.negate(detail::reduce(c, weighted, classes, hlo::Opcode::add));
+    const hlo::Value spread = b.select(ignored, c.full_like(all, 0.0), all);
+    const hlo::Value mixed =
+        b.add(b.multiply(c.full_like(spread, 1 - smoothing), loss.losses),
+              b.multiply(c.full_like(spread, smoothing / static_cast<double>(class_count)), spread));
+    return detail::reduce_loss(c, call, mixed, detail::total(c, loss.weights));
+  }
+
+ private:
+  static constexpr auto of_probabilities(auto& c, const Call& call, hlo::Value x, hlo::Value target,
+                                         double smoothing, std::int64_t class_count) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Dims classes{b.rank(x) == 1 ? 0 : 1};
+    hlo::Value probability = b.convert(target, b.dtype(x));
+    if (smoothing > 0)
+      probability = b.add(b.multiply(probability, c.full_like(x, 1 - smoothing)),
+                          c.full_like(x, smoothing / static_cast<double>(class_count)));
+    const hlo::Value losses =
+        b.negate(detail::reduce(c, b.multiply(x, probability), classes, hlo::Opcode::add));
+    return detail::reduce_loss(c, call, losses);
+  }
+};
+
+/// The lowerings of this file.
+using LossLowerings = lowerings<LowerDifferenceLoss<"aten.mse_loss", detail::SquaredError>,
+                                LowerDifferenceLoss<"aten.l1_loss", detail::AbsoluteError>,
+                                LowerDifferenceLoss<"aten.smooth_l1_loss", detail::SmoothAbsoluteError>,
+                                LowerDifferenceLoss<"aten.huber_loss", detail::HuberError>,
+                                LowerBinaryCrossEntropy, LowerBinaryCrossEntropyWithLogits, LowerKlDiv,
+                                LowerNllLoss, LowerNllLossForward, LowerCrossEntropyLoss>;
 
 }  // namespace fxpass
 
@@ -18650,9 +23291,9 @@ namespace detail {
 /// Everything that any form of batch normalisation gives.
 struct BatchNormalized {
   hlo::Value value;
-  hlo::Value mean;               ///< of the batch; by channel, as the rest
+  hlo::Value mean;  ///< of the batch; by channel, as the rest
   hlo::Value inverse_deviation;
-  hlo::Value running_mean;       ///< the new ones
+  hlo::Value running_mean;  ///< the new ones
   hlo::Value running_var;
 };
 
@@ -18760,6 +23401,7 @@ struct LowerBatchNormWithUpdate {
   }
 };
 
+/// The lowerings of this file.
 using NormalizationLowerings =
     lowerings<LowerLayerNorm, LowerNativeLayerNorm, LowerRmsNorm, LowerFusedRmsNorm, LowerGroupNorm,
               LowerNativeGroupNorm, LowerBatchNorm, LowerNativeBatchNorm, LowerBatchNormInference,
@@ -18974,6 +23616,7 @@ struct LowerAdaptiveAvgPool {
   }
 };
 
+/// The lowerings of this file.
 using PoolingLowerings =
     lowerings<LowerMaxPool<1, "aten.max_pool1d", "aten.max_pool1d_with_indices">,
               LowerMaxPool<2, "aten.max_pool2d", "aten.max_pool2d_with_indices">,
@@ -18985,6 +23628,839 @@ using PoolingLowerings =
 
 }  // namespace fxpass
 
+// ---- fxpass/lower/resampling.hpp
+
+/// @file
+/// Operators that enlarge or shrink images, pad them with themselves, and rearrange their elements. Which
+/// elements an output is made of is known when the program is compiled, so indices and weights are constants.
+
+namespace fxpass {
+
+namespace detail {
+
+/// The elements of `x` at `places` of one dimension.
+constexpr auto take_places(auto& c, hlo::Value x, std::size_t dim, const Pool<std::int64_t>& places)
+    -> hlo::Value {
+  auto& b = c.builder();
+  if (!x.valid()) return x;
+  const hlo::Dims count{static_cast<std::int64_t>(places.size())};
+  return gather(c, x, index_of_dim(c, x, dim, b.constant(DType::i64, count, places.view())));
+}
+
+/// One output element of a dimension that is resampled: two input elements, and the weight of the second.
+struct Blend {
+  Pool<std::int64_t> first;
+  Pool<std::int64_t> second;
+  Pool<double> weight;
+};
+
+/// How far apart input elements are for neighbouring outputs, by the rules of
+/// `torch.nn.functional.interpolate`: between the centres of the corner elements, else by the factor that was
+/// given or by the sizes.
+[[nodiscard]] constexpr auto resampling_step(std::int64_t in, std::int64_t out, bool align_corners,
+                                             std::optional<double> factor) -> double {
+  if (align_corners) return out > 1 ? static_cast<double>(in - 1) / static_cast<double>(out - 1) : 0.0;
+  if (factor && *factor > 0) return 1.0 / *factor;
+  return static_cast<double>(in) / static_cast<double>(out);
+}
+[[nodiscard]] constexpr auto whole_part(double x) -> std::int64_t { return static_cast<std::int64_t>(x); }
+
+/// Where the nearest element is for each output. Eager computes this in float32.
+[[nodiscard]] constexpr auto nearest_places(std::int64_t in, std::int64_t out, std::optional<double> factor,
+                                            bool exact) -> Pool<std::int64_t> {
+  Pool<std::int64_t> places;
+  const auto step = static_cast<float>(resampling_step(in, out, false, factor));
+  for (std::int64_t i = 0; i < out; ++i) {
+    const float at = (static_cast<float>(i) + (exact ? 0.5F : 0.0F)) * step;
+    const auto place = static_cast<std::int64_t>(at);
+    places.push_back(place < in - 1 ? place : in - 1);
+  }
+  return places;
+}
+[[nodiscard]] constexpr auto linear_blend(std::int64_t in, std::int64_t out, bool align_corners,
+                                          std::optional<double> factor) -> Blend {
+  Blend blend;
+  const double step = resampling_step(in, out, align_corners, factor);
+  for (std::int64_t i = 0; i < out; ++i) {
+    double at = align_corners ? step * static_cast<double>(i) : step * (static_cast<double>(i) + 0.5) - 0.5;
+    if (at < 0) at = 0;
+    std::int64_t low = whole_part(at);
+    if (low > in - 1) low = in - 1;
+    blend.first.push_back(low);
+    blend.second.push_back(low < in - 1 ? low + 1 : low);
+    blend.weight.push_back(at - static_cast<double>(low));
+  }
+  return blend;
+}
+
+/// The factor for spatial dimension `i`, which overloads spell as a list or one by one; none where it is not
+/// given.
+constexpr auto resampling_factor(auto& c, const Call& call, std::size_t i, std::size_t spatial)
+    -> std::optional<double> {
+  if (call.schema().find("scale_factors")) {
+    const auto factors = call.list("scale_factors");
+    if (!factors || i >= factors->size()) return std::nullopt;
+    const auto number = c.number_of((*factors)[i]);
+    return number ? std::optional<double>(number->real) : std::nullopt;
+  }
+  constexpr std::array<std::string_view, 3> names{"scales_d", "scales_h", "scales_w"};
+  const std::string_view name = spatial == 1 ? "scales" : names[3 - spatial + i];
+  if (!call.schema().find(name) || !call.has(name)) return std::nullopt;
+  return c.real(call, name);
+}
+/// The same as a function of the spatial dimension.
+constexpr auto given_factors(auto& c, const Call& call, hlo::Value x) {
+  const std::size_t spatial = c.builder().rank(x) > 2 ? c.builder().rank(x) - 2 : 1;
+  return [&c, &call, spatial](std::size_t i) { return resampling_factor(c, call, i, spatial); };
+}
+
+/// `x` with its spatial dimensions in the sizes of the result; `factor(i)` is what was given for the i-th.
+constexpr auto resample_nearest(auto& c, const Call& call, hlo::Value x, const auto& factor, bool exact)
+    -> hlo::Value {
+  auto& b = c.builder();
+  const hlo::Dims to = c.result_shape(call).dims;
+  if (!x.valid() || to.size() != b.rank(x)) return {};
+  for (std::size_t d = 2; d < to.size(); ++d)
+    x = take_places(c, x, d, nearest_places(b.dims(x)[d], to[d], factor(d - 2), exact));
+  return x;
+}
+constexpr auto resample_linear(auto& c, const Call& call, hlo::Value x, const auto& factor,
+                               bool align_corners) -> hlo::Value {
+  auto& b = c.builder();
+  const hlo::Dims to = c.result_shape(call).dims;
+  if (!x.valid() || to.size() != b.rank(x)) return {};
+  x = c.accurate(x);
+  for (std::size_t d = 2; d < to.size(); ++d) {
+    const Blend blend = linear_blend(b.dims(x)[d], to[d], align_corners, factor(d - 2));
+    const hlo::Value low = take_places(c, x, d, blend.first), high = take_places(c, x, d, blend.second);
+    const hlo::Value weights = b.constant(b.dtype(x), {to[d]}, blend.weight.view());
+    const hlo::Value weight = b.broadcast_in_dim(weights, b.dims(low), {static_cast<std::int64_t>(d)});
+    x = b.add(low, b.multiply(weight, b.subtract(high, low)));
+  }
+  return c.to_result(call, x);
+}
+
+}  // namespace detail
+
+/// Each output is the nearest input; `exact` measures from the centres of elements.
+template <bool IsExact, TextConstant... Names>
+struct LowerUpsampleNearest {
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, call.schema().find("input") ? "input" : "self");
+    return detail::resample_nearest(c, call, x, detail::given_factors(c, call, x), IsExact);
+  }
+};
+
+/// Each output is a blend of two inputs in each dimension.
+template <TextConstant... Names>
+struct LowerUpsampleLinear {
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, call.schema().find("input") ? "input" : "self");
+    return detail::resample_linear(c, call, x, detail::given_factors(c, call, x),
+                                   c.boolean(call, "align_corners"));
+  }
+};
+
+/// `torch.nn.functional.interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor)`
+struct LowerInterpolate {
+  static constexpr std::string_view op = "torch.nn.functional.interpolate";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const auto input = c.python_argument(call, 0, "input");
+    const auto given_mode = c.python_argument(call, 3, "mode");
+    if (!input) return c.unsupported(call, "without input");
+    const auto is_true = [&](std::size_t position, std::string_view name) {
+      const auto a = c.python_argument(call, position, name);
+      return a && a->is(ArgumentKind::boolean) && a->boolean();
+    };
+    const std::string_view mode = given_mode && given_mode->is(ArgumentKind::string)
+                                      ? std::string_view(c.graph().text(given_mode->text()))
+                                      : std::string_view("nearest");
+    const bool is_nearest = mode == "nearest" || mode == "nearest-exact";
+    if ((!is_nearest && mode != "linear" && mode != "bilinear" && mode != "trilinear") ||
+        is_true(6, "antialias"))
+      return c.unsupported(call, "of this mode");
+    // A factor that is computed anew is that of the sizes.
+    const bool by_sizes = is_true(5, "recompute_scale_factor");
+    const auto scale = by_sizes ? std::nullopt : c.python_argument(call, 2, "scale_factor");
+    const auto factor = [&](std::size_t i) -> std::optional<double> {
+      if (!scale) return std::nullopt;
+      const auto list = scale->is_sequence() ? c.graph().children(*scale) : Span<const Argument>(&*scale, 1);
+      const auto number = c.number_of(list[list.size() == 1 ? 0 : i]);
+      return number ? std::optional<double>(number->real) : std::nullopt;
+    };
+    const hlo::Value x = c.tensor(call, *input, "input");
+    if (is_nearest) return detail::resample_nearest(c, call, x, factor, mode == "nearest-exact");
+    return detail::resample_linear(c, call, x, factor, is_true(4, "align_corners"));
+  }
+};
+
+/// How a padded place outside of a dimension of size `size` is filled.
+enum class PadMode : std::uint8_t { reflect, replicate, circular };
+
+namespace detail {
+[[nodiscard]] constexpr auto padded_place(std::int64_t at, std::int64_t size, PadMode mode) -> std::int64_t {
+  if (at >= 0 && at < size) return at;
+  if (mode == PadMode::replicate) return at < 0 ? 0 : size - 1;
+  if (mode == PadMode::circular) return (at % size + size) % size;
+  return at < 0 ? -at : 2 * (size - 1) - at;
+}
+/// `x` padded with itself. `padding` begins with the last dimension, as PyTorch's lists do.
+constexpr auto pad_with_itself(auto& c, hlo::Value x, const hlo::Dims& padding, PadMode mode) -> hlo::Value {
+  auto& b = c.builder();
+  for (std::size_t k = 0; 2 * k + 1 < padding.size() && x.valid() && k < b.rank(x); ++k) {
+    const std::size_t d = b.rank(x) - 1 - k;
+    const std::int64_t size = b.dims(x)[d], low = padding[2 * k], high = padding[2 * k + 1];
+    if (low == 0 && high == 0) continue;
+    Pool<std::int64_t> places;
+    for (std::int64_t i = -low; i < size + high; ++i) places.push_back(padded_place(i, size, mode));
+    x = take_places(c, x, d, places);
+  }
+  return x;
+}
+}  // namespace detail
+
+template <PadMode Mode, TextConstant... Names>
+struct LowerPadWithItself {
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return detail::pad_with_itself(c, c.tensor(call, "self"), c.integers(call, "padding"), Mode);
+  }
+};
+
+/// Padding of any mode.
+struct LowerPadOfMode {
+  static constexpr std::string_view op = "aten.pad";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const auto mode = call.string("mode");
+    if (!mode || *mode == "constant") return LowerConstantPad::lower(c, call);
+    struct Mode {
+      std::string_view name;
+      PadMode mode;
+    };
+    constexpr std::array<Mode, 3> modes{
+        {{"reflect", PadMode::reflect}, {"replicate", PadMode::replicate}, {"circular", PadMode::circular}}};
+    for (const Mode& known : modes)
+      if (known.name == *mode)
+        return detail::pad_with_itself(c, c.tensor(call, "self"), c.integers(call, "pad"), known.mode);
+    return c.unsupported(call, "of this mode");
+  }
+};
+
+/// Blocks of channels as blocks of pixels, or the other way.
+template <TextConstant Name, bool IsBack>
+struct LowerPixelShuffle {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const std::int64_t r = c.integer(call, IsBack ? "downscale_factor" : "upscale_factor");
+    const hlo::Dims to = c.result_shape(call).dims;
+    const std::size_t rank = b.rank(x);
+    if (!x.valid() || rank < 3 || r < 1) return {};
+    // (..., C, r, r, H, W) against (..., C, H, r, W, r)
+    const hlo::Dims small = IsBack ? to : b.dims(x);
+    const std::int64_t channels = (IsBack ? b.dims(x) : to)[rank - 3];
+    hlo::Dims split, order;
+    for (std::size_t d = 0; d + 3 < rank; ++d) {
+      split.push_back(small[d]);
+      order.push_back(static_cast<std::int64_t>(d));
+    }
+    const std::int64_t h = small[rank - 2], w = small[rank - 1];
+    const auto first = static_cast<std::int64_t>(rank) - 3;
+    for (const std::int64_t size : IsBack ? hlo::Dims{channels, h, r, w, r} : hlo::Dims{channels, r, r, h, w})
+      split.push_back(size);
+    for (const std::int64_t place : IsBack ? hlo::Dims{0, 2, 4, 1, 3} : hlo::Dims{0, 3, 1, 4, 2})
+      order.push_back(first + place);
+    return b.reshape(b.transpose(b.reshape(x, split), order), to);
+  }
+};
+
+namespace detail {
+/// The elements of `x`, in row-major order, at places `offset + sum(stride[d] * i[d])` for each index `i`
+/// within `sizes`.
+constexpr auto strided_window(auto& c, hlo::Value x, const hlo::Dims& sizes, const hlo::Dims& strides,
+                              std::int64_t offset) -> hlo::Value {
+  auto& b = c.builder();
+  if (!x.valid()) return x;
+  const hlo::Shape shape{DType::i64, sizes};
+  const std::int64_t count = shape.element_count();
+  Pool<std::int64_t> places;
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t rest = i, place = offset;
+    for (std::size_t d = sizes.size(); d-- > 0;) {
+      place += rest % sizes[d] * strides[d];
+      rest /= sizes[d];
+    }
+    places.push_back(place);
+  }
+  return b.reshape(take_places(c, b.reshape(x, {b.shape(x).element_count()}), 0, places), sizes);
+}
+}  // namespace detail
+
+/// Windows of one dimension, each `step` behind the last, as a last dimension of their own.
+struct LowerUnfold {
+  static constexpr std::array<std::string_view, 2> op{"aten.unfold", "aten.unfold_copy"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const hlo::Dims to = c.result_shape(call).dims;
+    const std::int64_t size = c.integer(call, "size"), step = c.integer(call, "step");
+    if (!x.valid() || b.rank(x) == 0) return x.valid() ? b.reshape(x, to) : x;
+    const std::size_t dim = c.dim(call, "dimension", b.rank(x));
+    Pool<std::int64_t> places;
+    for (std::int64_t window = 0; window < to[dim]; ++window)
+      for (std::int64_t i = 0; i < size; ++i) places.push_back(window * step + i);
+    hlo::Dims split, order;
+    for (std::size_t d = 0; d < b.rank(x); ++d) {
+      if (d == dim) {
+        split.push_back(to[dim]);
+        split.push_back(size);
+      } else {
+        split.push_back(b.dims(x)[d]);
+      }
+    }
+    for (std::size_t d = 0; d < split.size(); ++d)
+      if (d != dim + 1) order.push_back(static_cast<std::int64_t>(d));
+    order.push_back(static_cast<std::int64_t>(dim) + 1);
+    return b.transpose(b.reshape(detail::take_places(c, x, dim, places), split), order);
+  }
+};
+
+/// A window into the memory of a tensor. Needs a contiguous one that begins where its memory does: of others
+/// it depends on memory that HLO does not have.
+struct LowerAsStrided {
+  static constexpr std::array<std::string_view, 2> op{"aten.as_strided", "aten.as_strided_copy"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const auto given = call.given("self");
+    const TensorMeta* meta = given && given->is_node() ? c.graph().tensor(given->node()) : nullptr;
+    const auto geometry = meta != nullptr ? geometry_of(c.graph(), *meta) : std::nullopt;
+    if (!geometry || geometry->offset != 0 || !is_contiguous(*geometry))
+      return c.unsupported(call, "of a tensor that is itself a window into memory");
+    const hlo::Dims sizes = c.integers(call, "size"), strides = c.integers(call, "stride");
+    const std::int64_t offset = call.has("storage_offset") ? c.integer(call, "storage_offset") : 0;
+    std::int64_t last = offset;
+    for (std::size_t d = 0; d < sizes.size() && d < strides.size(); ++d) last += (sizes[d] - 1) * strides[d];
+    if (sizes.size() != strides.size() || offset < 0 || last >= geometry->element_count())
+      return c.unsupported(call, "a window beyond the tensor");
+    return detail::strided_window(c, c.tensor(call, "self"), sizes, strides, offset);
+  }
+};
+
+/// The lowerings of this file.
+using ResamplingLowerings = lowerings<
+    LowerUpsampleNearest<false, "aten.upsample_nearest1d", "aten.upsample_nearest2d",
+                         "aten.upsample_nearest3d">,
+    LowerUpsampleNearest<true, "aten._upsample_nearest_exact1d", "aten._upsample_nearest_exact2d",
+                         "aten._upsample_nearest_exact3d">,
+    LowerUpsampleLinear<"aten.upsample_linear1d", "aten.upsample_bilinear2d", "aten.upsample_trilinear3d">,
+    LowerInterpolate,
+    LowerPadWithItself<PadMode::reflect, "aten.reflection_pad1d", "aten.reflection_pad2d",
+                       "aten.reflection_pad3d">,
+    LowerPadWithItself<PadMode::replicate, "aten.replication_pad1d", "aten.replication_pad2d",
+                       "aten.replication_pad3d">,
+    LowerPadOfMode, LowerPixelShuffle<"aten.pixel_shuffle", false>,
+    LowerPixelShuffle<"aten.pixel_unshuffle", true>, LowerUnfold, LowerAsStrided>;
+
+}  // namespace fxpass
+
+// ---- fxpass/lower/sorting.hpp
+
+/// @file
+/// Operators that put elements in order. NaN is larger than every number, and both zeros are equal, as in
+/// eager. Equal elements keep their order, which eager promises for `stable=True` alone.
+
+namespace fxpass {
+
+namespace detail {
+
+/// Whether `a` goes before `b`.
+constexpr auto goes_before(auto& c, hlo::Value a, hlo::Value b, bool descending) -> hlo::Value {
+  auto& builder = c.builder();
+  if (descending) std::swap(a, b);
+  const hlo::Value is_less = builder.compare(a, b, hlo::Direction::lt);
+  if (!is_floating(builder.dtype(a))) return is_less;
+  const hlo::Value a_is_number = builder.compare(a, a, hlo::Direction::eq);
+  const hlo::Value b_is_nan = builder.compare(b, b, hlo::Direction::ne);
+  return builder.or_(is_less, builder.and_(a_is_number, b_is_nan));
+}
+
+/// Elements in order along a dimension, and the places they had.
+struct Sorted {
+  hlo::Value values;
+  hlo::Value places;  ///< s64
+};
+constexpr auto sort_along(auto& c, hlo::Value x, std::size_t dim, bool descending) -> Sorted {
+  auto& b = c.builder();
+  if (!x.valid()) return {};
+  // A tensor without dimensions is a list of one.
+  if (b.rank(x) == 0) return {x, b.constant(DType::i64, 0)};
+  const DType type = b.dtype(x);
+  const hlo::Value places = b.iota({DType::i64, b.dims(x)}, static_cast<std::int64_t>(dim));
+  const hlo::ComputationId comparator =
+      b.computation(descending ? "goes_before_descending" : "goes_before", [&] {
+        const hlo::Value first = b.parameter({type, {}}), second = b.parameter({type, {}});
+        b.parameter({DType::i64, {}});
+        b.parameter({DType::i64, {}});
+        return goes_before(c, first, second, descending);
+      });
+  const hlo::Value both = b.sort({x, places}, static_cast<std::int64_t>(dim), true, comparator);
+  return {b.get_tuple_element(both, 0), b.get_tuple_element(both, 1)};
+}
+
+}  // namespace detail
+
+struct LowerSort {
+  static constexpr std::string_view op = "aten.sort";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const hlo::Value x = c.tensor(call, "self");
+    const auto sorted =
+        detail::sort_along(c, x, c.dim(call, "dim", c.builder().rank(x)), c.boolean(call, "descending"));
+    return c.members(call, {sorted.values, sorted.places});
+  }
+};
+
+struct LowerArgsort {
+  static constexpr std::string_view op = "aten.argsort";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    return detail::sort_along(c, x, c.dim(call, "dim", c.builder().rank(x)), c.boolean(call, "descending"))
+        .places;
+  }
+};
+
+struct LowerMsort {
+  static constexpr std::string_view op = "aten.msort";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return detail::sort_along(c, c.tensor(call, "self"), 0, false).values;
+  }
+};
+
+/// The first `k` of the elements in order; eager leaves the order of equal ones open.
+struct LowerTopk {
+  static constexpr std::string_view op = "aten.topk";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const std::size_t dim = c.dim(call, "dim", b.rank(x));
+    const auto sorted = detail::sort_along(c, x, dim, c.boolean(call, "largest"));
+    if (!sorted.values.valid() || b.rank(x) == 0) return c.members(call, {sorted.values, sorted.places});
+    const std::int64_t k = c.integer(call, "k");
+    const auto first = [&](hlo::Value v) { return b.slice_in_dim(v, static_cast<std::int64_t>(dim), 0, k); };
+    return c.members(call, {first(sorted.values), first(sorted.places)});
+  }
+};
+
+/// The k-th smallest element along a dimension and its place; the median is the lower one of the two in the
+/// middle.
+template <TextConstant Name>
+struct LowerKthValue {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    if (!x.valid()) return {};
+    const bool is_median = !call.schema().find("k");
+    const bool is_whole = !call.schema().find("dim");
+    const hlo::Value line = is_whole ? b.reshape(x, {b.shape(x).element_count()}) : x;
+    const std::size_t dim = is_whole ? 0 : c.dim(call, "dim", b.rank(x));
+    const auto sorted = detail::sort_along(c, line, dim, false);
+    if (b.rank(line) == 0) return c.members(call, {sorted.values, sorted.places});
+    const std::int64_t size = b.dims(line)[dim];
+    const std::int64_t at = is_median ? (size - 1) / 2 : c.integer(call, "k") - 1;
+    if (at < 0 || at >= size) {
+      c.fail(call, DiagnosticCode::eager_would_raise, "there is no such element");
+      return {};
+    }
+    const auto pick = [&](hlo::Value v, std::int64_t place) {
+      return b.slice_in_dim(v, static_cast<std::int64_t>(dim), place, place + 1);
+    };
+    hlo::Value value = pick(sorted.values, at), place = pick(sorted.places, at);
+    if (is_median && is_floating(b.dtype(x))) {
+      // The median of numbers among which one is NaN is NaN: it is the last of them, and eager gives the
+      // first NaN's place.
+      const hlo::Value last = pick(sorted.values, size - 1);
+      const hlo::Value is_nan = b.compare(last, last, hlo::Direction::ne);
+      const hlo::Value all_nan = b.compare(sorted.values, sorted.values, hlo::Direction::ne);
+      const hlo::Value nan_places =
+          b.select(all_nan, sorted.places, b.broadcast(b.highest(DType::i64), b.dims(line)));
+      const hlo::Value first_nan =
+          detail::reduce_keeping(c, nan_places, {static_cast<std::int64_t>(dim)}, hlo::Opcode::minimum);
+      value = b.select(is_nan, last, value);
+      place = b.select(is_nan, first_nan, place);
+    }
+    return c.members(call, {value, place});
+  }
+};
+
+/// The lowerings of this file.
+using SortingLowerings = lowerings<LowerSort, LowerArgsort, LowerMsort, LowerTopk,
+                                   LowerKthValue<"aten.kthvalue">, LowerKthValue<"aten.median">>;
+
+}  // namespace fxpass
+
+// ---- fxpass/lower/special_functions.hpp
+
+/// @file
+/// Functions of one or two elements that HLO does not have, by formulas that hold where the obvious ones
+/// overflow or cancel. Real functions are computed as eager computes them: halves and integers in float32.
+
+namespace fxpass {
+
+namespace detail {
+
+inline constexpr double ln_2 = 0.69314718055994530942;
+inline constexpr double pi = 3.14159265358979323846;
+
+/// (1 - x)(1 + x): x * x would lose what is left near 1.
+constexpr auto one_minus_square(auto& c, hlo::Value x) -> hlo::Value {
+  auto& b = c.builder();
+  const hlo::Value one = c.full_like(x, 1.0);
+  return b.multiply(b.subtract(one, x), b.add(one, x));
+}
+
+// Formulas: of a value of a real type, in that type. --------------------------------------------------------
+struct Asin {
+  static constexpr auto of(auto& c, hlo::Value x) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value root = b.sqrt(one_minus_square(c, x));
+    return b.multiply(c.full_like(x, 2.0), b.atan2(x, b.add(c.full_like(x, 1.0), root)));
+  }
+};
+struct Acos {
+  static constexpr auto of(auto& c, hlo::Value x) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value one = c.full_like(x, 1.0);
+    const hlo::Value half = b.atan2(b.sqrt(one_minus_square(c, x)), b.add(one, x));
+    // At -1 both are 0, and the angle is not.
+    const hlo::Value is_end = b.compare(x, c.full_like(x, -1.0), hlo::Direction::eq);
+    return b.select(is_end, c.full_like(x, pi), b.multiply(c.full_like(x, 2.0), half));
+  }
+};
+struct Atan {
+  static constexpr auto of(auto& c, hlo::Value x) -> hlo::Value {
+    return c.builder().atan2(x, c.full_like(x, 1.0));
+  }
+};
+struct Sinh {
+  static constexpr auto of(auto& c, hlo::Value x) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value one = c.full_like(x, 1.0), ln2 = c.full_like(x, ln_2);
+    const hlo::Value large =
+        b.subtract(b.exponential(b.subtract(x, ln2)), b.exponential(b.negate(b.add(x, ln2))));
+    const hlo::Value e = b.exponential_minus_one(x);
+    const hlo::Value small = b.multiply(c.full_like(x, 0.5), b.add(e, b.divide(e, b.add(e, one))));
+    return b.select(b.compare(b.abs(x), one, hlo::Direction::lt), small, large);
+  }
+};
+struct Cosh {
+  static constexpr auto of(auto& c, hlo::Value x) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value ln2 = c.full_like(x, ln_2);
+    return b.add(b.exponential(b.subtract(x, ln2)), b.exponential(b.negate(b.add(x, ln2))));
+  }
+};
+struct Asinh {
+  static constexpr auto of(auto& c, hlo::Value x) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value one = c.full_like(x, 1.0), a = b.abs(x);
+    const hlo::Value square = b.multiply(a, a);
+    const hlo::Value root = b.sqrt(b.add(square, one));
+    const hlo::Value small = b.log_plus_one(b.add(a, b.divide(square, b.add(one, root))));
+    const hlo::Value large = b.add(b.log(a), c.full_like(x, ln_2));
+    const hlo::Value is_large = b.compare(a, c.full_like(x, 1e8), hlo::Direction::gt);
+    const hlo::Value result = b.select(is_large, large, small);
+    return b.select(b.compare(x, c.full_like(x, 0.0), hlo::Direction::lt), b.negate(result), result);
+  }
+};
+struct Acosh {
+  static constexpr auto of(auto& c, hlo::Value x) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value t = b.subtract(x, c.full_like(x, 1.0));
+    const hlo::Value root = b.sqrt(b.multiply(t, b.add(t, c.full_like(x, 2.0))));
+    const hlo::Value large = b.add(b.log(x), c.full_like(x, ln_2));
+    const hlo::Value is_large = b.compare(x, c.full_like(x, 1e8), hlo::Direction::gt);
+    const hlo::Value result = b.select(is_large, large, b.log_plus_one(b.add(t, root)));
+    // Far below 1 rounding would make 0 of what is no number.
+    const hlo::Value is_outside = b.compare(t, c.full_like(x, 0.0), hlo::Direction::lt);
+    return b.select(is_outside, c.full_like(x, std::numeric_limits<double>::quiet_NaN()), result);
+  }
+};
+struct Atanh {
+  static constexpr auto of(auto& c, hlo::Value x) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value difference = b.subtract(b.log_plus_one(x), b.log_plus_one(b.negate(x)));
+    return b.multiply(c.full_like(x, 0.5), difference);
+  }
+};
+struct DegreesToRadians {
+  static constexpr auto of(auto& c, hlo::Value x) -> hlo::Value {
+    return c.builder().multiply(x, c.full_like(x, pi / 180));
+  }
+};
+struct RadiansToDegrees {
+  static constexpr auto of(auto& c, hlo::Value x) -> hlo::Value {
+    return c.builder().multiply(x, c.full_like(x, 180 / pi));
+  }
+};
+struct Softsign {
+  static constexpr auto of(auto& c, hlo::Value x) -> hlo::Value {
+    auto& b = c.builder();
+    return b.divide(x, b.add(b.abs(x), c.full_like(x, 1.0)));
+  }
+};
+struct Tanhshrink {
+  static constexpr auto of(auto& c, hlo::Value x) -> hlo::Value {
+    auto& b = c.builder();
+    return b.subtract(x, b.tanh(x));
+  }
+};
+
+constexpr auto is_nan(auto& c, hlo::Value x) -> hlo::Value {
+  return c.builder().compare(x, x, hlo::Direction::ne);
+}
+/// Whether the sign bit is set, which minus zero and some NaN have too. Needs a valid value.
+constexpr auto has_sign_bit(auto& c, hlo::Value x) -> hlo::Value {
+  auto& b = c.builder();
+  const DType type = b.dtype(x);
+  if (is_floating(type)) {
+    constexpr std::array<DType, 4> integers{DType::i8, DType::i16, DType::i32, DType::i64};
+    std::size_t i = 0;
+    while (byte_size(integers[i]) < byte_size(type)) ++i;
+    x = b.bitcast_convert(x, integers[i]);
+  } else if (!dtype_info(type).is_signed) {
+    return c.full({DType::boolean, b.dims(x)}, 0);
+  }
+  return b.compare(x, c.full_like(x, 0), hlo::Direction::lt);
+}
+
+}  // namespace detail
+
+/// A real function by its formula.
+template <class Formula, TextConstant... Names>
+struct LowerFormula {
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.accurate(c.tensor(call, "self"));
+    return x.valid() ? c.to_result(call, Formula::of(c, x)) : x;
+  }
+};
+
+/// A function that Python has and ATen has not.
+template <class Formula, TextConstant Name>
+struct LowerPythonFormula {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const auto input = c.python_argument(call, 0, "input");
+    const hlo::Value x =
+        input ? c.accurate(c.tensor(call, *input, "input")) : c.unsupported(call, "without input");
+    return x.valid() ? c.to_result(call, Formula::of(c, x)) : x;
+  }
+};
+
+struct LowerSignBit {
+  static constexpr std::string_view op = "aten.signbit";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    return x.valid() ? detail::has_sign_bit(c, x) : x;
+  }
+};
+
+struct LowerFrac {
+  static constexpr std::string_view op = "aten.frac";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const hlo::Value is_negative = b.compare(x, c.full_like(x, 0), hlo::Direction::lt);
+    return b.subtract(x, b.select(is_negative, b.ceil(x), b.floor(x)));
+  }
+};
+
+/// Infinity of one sign.
+template <TextConstant Name, hlo::Direction Side>
+struct LowerIsInfinityOfSign {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    if (!x.valid()) return x;
+    if (!is_floating(b.dtype(x))) return c.full({DType::boolean, b.dims(x)}, 0);
+    const hlo::Value is_infinite =
+        b.compare(b.abs(x), b.broadcast(b.highest(b.dtype(x)), b.dims(x)), hlo::Direction::eq);
+    return b.and_(is_infinite, b.compare(x, c.full_like(x, 0), Side));
+  }
+};
+
+/// NaN and infinities as numbers: 0 and the largest finite ones unless the call says otherwise.
+struct LowerNanToNum {
+  static constexpr std::string_view op = "aten.nan_to_num";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    if (!x.valid() || !is_floating(b.dtype(x))) return x;
+    const DType type = b.dtype(x);
+    const double largest = type == DType::f64    ? 1.7976931348623157e308
+                           : type == DType::f16  ? 65504.0
+                           : type == DType::bf16 ? 3.3895313892515355e38
+                                                 : 3.4028234663852886e38;
+    const auto number = [&](std::string_view name, double otherwise) {
+      return c.full_like(x, call.has(name) ? c.real(call, name) : otherwise);
+    };
+    const hlo::Value infinity = b.broadcast(b.highest(type), b.dims(x));
+    const auto is = [&](hlo::Value what) { return b.compare(x, what, hlo::Direction::eq); };
+    hlo::Value result = b.select(is(infinity), number("posinf", largest), x);
+    result = b.select(is(b.negate(infinity)), number("neginf", -largest), result);
+    return b.select(detail::is_nan(c, x), number("nan", 0.0), result);
+  }
+};
+
+/// fmax and fmin: the operand that is a number, where one is NaN.
+template <TextConstant Name, hlo::Opcode Code>
+struct LowerNumberExtreme {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [x, y] = c.operands(call, Meeting::common, "self", "other");
+    if (!x.valid() || !y.valid()) return {};
+    hlo::Value result = b.binary(Code, x, y);
+    if (is_floating(b.dtype(x)))
+      result = b.select(detail::is_nan(c, x), y, b.select(detail::is_nan(c, y), x, result));
+    return c.to_result(call, result);
+  }
+};
+
+struct LowerCopysign {
+  static constexpr std::string_view op = "aten.copysign";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [x, sign] = c.operands(call, Meeting::floating, "self", "other");
+    if (!x.valid() || !sign.valid()) return {};
+    const hlo::Value size = b.abs(x);
+    return c.to_result(call, b.select(detail::has_sign_bit(c, sign), b.negate(size), size));
+  }
+};
+
+/// The root of the sum of squares, scaled by the larger one so that neither square overflows.
+struct LowerHypot {
+  static constexpr std::string_view op = "aten.hypot";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [x, y] = c.operands(call, Meeting::floating, "self", "other");
+    if (!x.valid() || !y.valid()) return {};
+    const hlo::Value a = b.abs(x), d = b.abs(y), large = b.maximum(a, d), small = b.minimum(a, d);
+    const hlo::Value ratio = b.divide(small, large);
+    const hlo::Value root = b.sqrt(b.add(c.full_like(x, 1.0), b.multiply(ratio, ratio)));
+    // 0 / 0 and inf / inf are NaN; the larger one is the answer then.
+    const hlo::Value infinity = b.broadcast(b.highest(b.dtype(x)), b.dims(x));
+    const hlo::Value is_plain =
+        b.or_(b.compare(large, c.full_like(x, 0.0), hlo::Direction::eq),
+              b.or_(b.compare(a, infinity, hlo::Direction::eq), b.compare(d, infinity, hlo::Direction::eq)));
+    const hlo::Value is_infinite =
+        b.or_(b.compare(a, infinity, hlo::Direction::eq), b.compare(d, infinity, hlo::Direction::eq));
+    return c.to_result(call,
+                       b.select(is_plain, b.select(is_infinite, infinity, large), b.multiply(large, root)));
+  }
+};
+
+/// log(e^x + e^y), and the same for powers of two.
+template <TextConstant Name, bool IsBase2>
+struct LowerLogAddExp {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [x, y] = c.operands(call, Meeting::floating, "self", "other");
+    if (!x.valid() || !y.valid()) return {};
+    const hlo::Value large = b.maximum(x, y);
+    hlo::Value difference = b.negate(b.abs(b.subtract(x, y)));
+    if (IsBase2) difference = b.multiply(difference, c.full_like(x, detail::ln_2));
+    hlo::Value rest = b.log_plus_one(b.exponential(difference));
+    if (IsBase2) rest = b.divide(rest, c.full_like(x, detail::ln_2));
+    // Equal infinities have no difference.
+    const hlo::Value is_same = b.compare(x, y, hlo::Direction::eq);
+    const hlo::Value ends = b.not_(b.is_finite(x));
+    return c.to_result(call, b.select(b.and_(is_same, ends), x, b.add(large, rest)));
+  }
+};
+
+/// x * log(y), and 0 where x is 0 whatever y is, unless it is NaN.
+struct LowerXlogy {
+  static constexpr std::string_view op = "aten.xlogy";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [x, y] = c.operands(call, Meeting::floating, "self", "other");
+    if (!x.valid() || !y.valid()) return {};
+    const hlo::Value is_zero = b.compare(x, c.full_like(x, 0.0), hlo::Direction::eq);
+    const hlo::Value product = b.select(is_zero, c.full_like(x, 0.0), b.multiply(x, b.log(y)));
+    return c.to_result(call, b.select(detail::is_nan(c, y), y, product));
+  }
+};
+
+struct LowerHeaviside {
+  static constexpr std::string_view op = "aten.heaviside";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [x, at_zero] = c.operands(call, Meeting::common, "self", "values");
+    if (!x.valid() || !at_zero.valid()) return {};
+    const hlo::Value zero = c.full_like(x, 0);
+    const hlo::Value is_zero = b.compare(x, zero, hlo::Direction::eq);
+    const hlo::Value step = b.select(b.compare(x, zero, hlo::Direction::lt), zero, c.full_like(x, 1));
+    const hlo::Value result = b.select(is_zero, at_zero, step);
+    return c.to_result(call, is_floating(b.dtype(x)) ? b.select(detail::is_nan(c, x), zero, result) : result);
+  }
+};
+
+/// `value` where an element is not above the threshold.
+struct LowerThreshold {
+  static constexpr std::string_view op = "aten.threshold";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const hlo::Value is_low = b.compare(x, c.full_like(x, c.number(call, "threshold")), hlo::Direction::le);
+    return b.select(is_low, c.full_like(x, c.number(call, "value")), x);
+  }
+};
+
+/// Elements within `lambd` of 0 become 0; the others stay, or come nearer by `lambd`.
+template <TextConstant Name, bool IsSoft>
+struct LowerShrink {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    if (!x.valid()) return x;
+    const hlo::Value lambda = c.full_like(x, c.number(call, "lambd"));
+    const hlo::Value is_high = b.compare(x, lambda, hlo::Direction::gt);
+    const hlo::Value is_low = b.compare(x, b.negate(lambda), hlo::Direction::lt);
+    const hlo::Value high = IsSoft ? b.subtract(x, lambda) : x, low = IsSoft ? b.add(x, lambda) : x;
+    const hlo::Value inside = b.select(detail::is_nan(c, x), x, c.full_like(x, 0));
+    return b.select(is_high, high, b.select(is_low, low, inside));
+  }
+};
+
+/// The lowerings of this file.
+using SpecialFunctionLowerings =
+    lowerings<LowerFormula<detail::Asin, "aten.asin", "aten.arcsin">,
+              LowerFormula<detail::Acos, "aten.acos", "aten.arccos">,
+              LowerFormula<detail::Atan, "aten.atan", "aten.arctan">, LowerFormula<detail::Sinh, "aten.sinh">,
+              LowerFormula<detail::Cosh, "aten.cosh">,
+              LowerFormula<detail::Asinh, "aten.asinh", "aten.arcsinh">,
+              LowerFormula<detail::Acosh, "aten.acosh", "aten.arccosh">,
+              LowerFormula<detail::Atanh, "aten.atanh", "aten.arctanh">,
+              LowerFormula<detail::DegreesToRadians, "aten.deg2rad">,
+              LowerFormula<detail::RadiansToDegrees, "aten.rad2deg">,
+              LowerPythonFormula<detail::Softsign, "torch.nn.functional.softsign">,
+              LowerPythonFormula<detail::Tanhshrink, "torch.nn.functional.tanhshrink">, LowerSignBit,
+              LowerFrac, LowerIsInfinityOfSign<"aten.isposinf", hlo::Direction::gt>,
+              LowerIsInfinityOfSign<"aten.isneginf", hlo::Direction::lt>, LowerNanToNum,
+              LowerNumberExtreme<"aten.fmax", hlo::Opcode::maximum>,
+              LowerNumberExtreme<"aten.fmin", hlo::Opcode::minimum>, LowerCopysign, LowerHypot,
+              LowerLogAddExp<"aten.logaddexp", false>, LowerLogAddExp<"aten.logaddexp2", true>, LowerXlogy,
+              LowerHeaviside, LowerThreshold, LowerShrink<"aten.softshrink", true>,
+              LowerShrink<"aten.hardshrink", false>>;
+
+}  // namespace fxpass
+
 // ---- fxpass/lower/default_lowerings.hpp
 
 /// @file
@@ -18992,72 +24468,25 @@ using PoolingLowerings =
 
 namespace fxpass {
 
+/// All lowerings of the library, as a type with a short name.
 struct DefaultLowerings
     : joined_lowerings<ElementwiseLowerings, ShapeLowerings, IndexingLowerings, CreationLowerings, ReductionLowerings,
                        LinearAlgebraLowerings, ActivationLowerings, AttentionLowerings, NormalizationLowerings,
-                       ConvolutionLowerings, PoolingLowerings, CollectiveLowerings, KernelLowerings> {};
+                       ConvolutionLowerings, PoolingLowerings, CollectiveLowerings, KernelLowerings, SpecialFunctionLowerings,
+                       SortingLowerings, ResamplingLowerings, LossLowerings> {};
+/// The list as a value: `default_lowerings + lowerings<Mine>{}`.
 inline constexpr DefaultLowerings default_lowerings;
 
 }  // namespace fxpass
 
-// ---- fxpass/lower/signature.hpp
+// ---- fxpass/support/json_text.hpp
 
 /// @file
-/// `Signature`: how to run a lowered module. What each parameter and result of the module is, and which results are
-/// the new values of which inputs.
+/// Strings as JSON writes them.
 
 namespace fxpass {
 
-/// What is known of an input or output that is a tensor.
-struct SignatureTensor {
-  hlo::Shape shape;
-  std::uint32_t hlo_index = 0;  ///< number of the parameter, or element of the result tuple
-
-  friend constexpr auto operator==(const SignatureTensor&, const SignatureTensor&) -> bool = default;
-};
-
-struct SignatureInput {
-  InputKind kind = InputKind::user_input;
-  Text name;
-  Text target;                            ///< qualified name of a parameter, buffer or constant; else empty
-  std::optional<SignatureTensor> tensor;  ///< none for None, constants and tokens
-
-  friend constexpr auto operator==(const SignatureInput&, const SignatureInput&) -> bool = default;
-};
-
-struct SignatureOutput {
-  OutputKind kind = OutputKind::user_output;
-  Text name;                              ///< of the node; empty if the output is None or a constant
-  Text target;                            ///< of a mutation: the input's qualified name; else empty
-  std::optional<SignatureTensor> tensor;  ///< none for None and constants
-  Text value = {};                        ///< of a constant: the JSON of a number, bool or string; else empty
-
-  friend constexpr auto operator==(const SignatureOutput&, const SignatureOutput&) -> bool = default;
-};
-
-/// `output` of the module is to be stored in `input`.
-struct WriteBack {
-  std::uint32_t output = 0;
-  std::uint32_t input = 0;
-
-  friend constexpr auto operator==(WriteBack, WriteBack) -> bool = default;
-};
-
-/// Indices of `io_map` are those of `outputs` and `inputs`; those of `hlo_input_output_alias` are numbers of results and
-/// parameters of the module.
-struct Signature {
-  std::vector<SignatureInput> inputs;
-  std::vector<SignatureOutput> outputs;
-  std::uint32_t original_output_count = 0;  ///< outputs that the program itself returns; they come first
-  Pool<WriteBack> io_map;                   ///< mutated inputs, and inputs returned untouched
-  Pool<WriteBack> hlo_input_output_alias;   ///< mutated inputs: the result lies in the parameter's buffer
-  bool has_rng_seed_parameter = false;      ///< the last parameter is a seed, u64[2]
-
-  friend constexpr auto operator==(const Signature&, const Signature&) -> bool = default;
-};
-
-namespace detail {
-
+/// Writes `text` as a JSON string, quotes included. Needs UTF-8. O(length).
 template <TextSink Sink>
 constexpr void append_json_string(Sink& sink, std::string_view text) {
   append_to(sink, '"');
@@ -19073,6 +24502,68 @@ constexpr void append_json_string(Sink& sink, std::string_view text) {
   }
   append_to(sink, '"');
 }
+
+}  // namespace fxpass
+
+// ---- fxpass/lower/signature.hpp
+
+/// @file
+/// `Signature`: how to run a lowered module. What each parameter and result of the module is, and which results are
+/// the new values of which inputs.
+
+namespace fxpass {
+
+/// What is known of an input or output that is a tensor.
+struct SignatureTensor {
+  hlo::Shape shape;             ///< its dtype and sizes
+  std::uint32_t hlo_index = 0;  ///< number of the parameter, or element of the result tuple
+
+  friend constexpr auto operator==(const SignatureTensor&, const SignatureTensor&) -> bool = default;
+};
+
+/// An input of the program, a parameter of the module if it is a tensor.
+struct SignatureInput {
+  InputKind kind = InputKind::user_input;  ///< what it is
+  Text name;                               ///< of the placeholder
+  Text target;                             ///< qualified name of a parameter, buffer or constant; else empty
+  std::optional<SignatureTensor> tensor;   ///< none for None, constants and tokens
+
+  friend constexpr auto operator==(const SignatureInput&, const SignatureInput&) -> bool = default;
+};
+
+/// An output of the program, an element of the module's result if it is a tensor.
+struct SignatureOutput {
+  OutputKind kind = OutputKind::user_output;  ///< what it is
+  Text name;                              ///< of the node; empty if the output is None or a constant
+  Text target;                            ///< of a mutation: the input's qualified name; else empty
+  std::optional<SignatureTensor> tensor;  ///< none for None and constants
+  Text value = {};                        ///< of a constant: the JSON of a number, bool or string; else empty
+
+  friend constexpr auto operator==(const SignatureOutput&, const SignatureOutput&) -> bool = default;
+};
+
+/// `output` of the module is to be stored in `input`.
+struct WriteBack {
+  std::uint32_t output = 0;  ///< which output, or result of the module
+  std::uint32_t input = 0;   ///< which input, or parameter of the module
+
+  friend constexpr auto operator==(WriteBack, WriteBack) -> bool = default;
+};
+
+/// How to run a lowered module. Indices of `io_map` are those of `outputs` and `inputs`; those of
+/// `hlo_input_output_alias` are numbers of results and parameters of the module.
+struct Signature {
+  std::vector<SignatureInput> inputs;       ///< in the order of the placeholders
+  std::vector<SignatureOutput> outputs;     ///< in the order of the result tuple
+  std::uint32_t original_output_count = 0;  ///< outputs that the program itself returns; they come first
+  Pool<WriteBack> io_map;                   ///< mutated inputs, and inputs returned untouched
+  Pool<WriteBack> hlo_input_output_alias;   ///< mutated inputs: the result lies in the parameter's buffer
+  bool has_rng_seed_parameter = false;      ///< the last parameter is a seed, u64[2]
+
+  friend constexpr auto operator==(const Signature&, const Signature&) -> bool = default;
+};
+
+namespace detail {
 
 /// The JSON of a constant that a program returns; empty for one that JSON cannot hold. Numbers that are not finite are
 /// strings.
@@ -19154,7 +24645,10 @@ class SignatureWriter {
 
 }  // namespace detail
 
-/// Writes the signature as a JSON object.
+/// Writes the signature as a JSON object, which docs/fxpassc.md describes. O(inputs + outputs).
+///
+///     Text json;
+///     write_json(json, lowered.signature);
 template <TextSink Sink>
 constexpr void write_json(Sink& sink, const Signature& signature) {
   detail::SignatureWriter<Sink>(sink).write(signature);
@@ -19269,8 +24763,10 @@ class SignatureMaker {
 
 }  // namespace detail
 
-/// The signature of `graph`, whose tensor inputs become the parameters of a module and whose tensor outputs its results,
-/// both in order; an error where a size of theirs is symbolic. O(inputs + outputs).
+/// The signature of `graph`, whose tensor inputs become the parameters of a module and whose tensor outputs
+/// its results, both in order. Errors: `symbolic_size` where a size of theirs is symbolic, `unsupported` for
+/// an output that is no tensor and no constant of JSON, `invalid_graph` for a mutation that does not fit its
+/// input. O(inputs + outputs).
 [[nodiscard]] constexpr auto signature_of(const Graph& graph) -> Expected<Signature> {
   return detail::SignatureMaker(graph).make();
 }
@@ -19302,11 +24798,13 @@ struct XlaTarget {
     return dtype_info(dtype).xla_name.empty() ? std::string_view("has no such type") : std::string_view();
   }
 };
+/// As a value: `lower(xla)`.
 inline constexpr XlaTarget xla;
 
 }  // namespace fxpass
 
 // ---- fxpass/lower/lower.hpp
+// First, so that the errors of this header are told with few lines of "included from".
 
 /// @file
 /// `lower(target)`: from a module that the passes have prepared to HLO and the signature by which it is run.
@@ -19315,10 +24813,10 @@ namespace fxpass {
 
 /// An HLO module and how to run it.
 struct LoweredModule {
-  hlo::Module module;
-  Signature signature;
+  hlo::Module module;   ///< what is run
+  Signature signature;  ///< what its parameters and results are
 
-  /// So that it is emitted as it is: `emit<HloText>(lowered)`.
+  /// The module, so that it is emitted as it is: `emit<HloText>(lowered)`.
   constexpr operator const hlo::Module&() const { return module; }  // NOLINT(google-explicit-constructor)
 
   friend constexpr auto operator==(const LoweredModule&, const LoweredModule&) -> bool = default;
@@ -19435,14 +24933,14 @@ class GraphLowering {
       const SignatureInput& input = signature.inputs[i];
       if (!input.tensor) continue;
       const hlo::Value parameter = builder_.parameter(input.tensor->shape, input.name);
-      context_.set_values(graph_.inputs()[i].node, std::span<const hlo::Value>(&parameter, 1));
+      context_.set_values(graph_.inputs()[i].node, Span<const hlo::Value>(&parameter, 1));
     }
   }
   constexpr void lower_node(NodeId id) {
     const Node& node = graph_.node(id);
     if (node.kind != NodeKind::call_function && node.kind != NodeKind::call_method) return;
     if (depends_on_failure(id)) return;
-    const Call call(graph_, id);
+    const Call call(graph_, id, parameters_.of(graph_, node.op));
     set_metadata(call);
     table_.lower(lowerings_[node.op.index], context_, call);
     check_values(call);
@@ -19499,6 +24997,7 @@ class GraphLowering {
   LoweringContext context_;
   Diagnostics errors_;
   Pool<LoweringId> lowerings_;  ///< by operator
+  ParameterTable parameters_;
   TextId last_trace_;
   SourcePlace last_place_;
 };
@@ -19529,6 +25028,12 @@ constexpr auto check_legality(const hlo::Module& module, const Target& target) -
 
 /// Lowers a graph whatever is known of it. Callers that hold a `Module` use `lower(target)`, which sees to it that the
 /// passes have run.
+///
+/// Errors, all that there are, each with its node and the line of the model: `missing_lowering`, once for
+/// each operator; `symbolic_size`; `unsupported`, `eager_would_raise` and `missing_metadata` from lowerings;
+/// `invalid_hlo` where a lowering does not give what the program says; `illegal_for_target`, once for each
+/// element type. Of a graph with missing lowerings or symbolic sizes nothing more is looked at. O(nodes +
+/// what lowerings make).
 template <LoweringTarget Target>
 constexpr auto lower_graph(const Graph& graph, const Target& target, LoweringTable table = default_lowerings.table())
     -> Expected<LoweredModule> {
@@ -19541,23 +25046,65 @@ constexpr auto lower_graph(const Graph& graph, const Target& target, LoweringTab
 /// What lowering needs to be true of a module.
 using LoweringNeeds = facts<OnTargetDevice, MutationsSurfaced, OutOfPlace, KernelsConfigured, ReplicaGroupsResolved>;
 
+namespace detail {
+
+/// Why `T` is no target.
+template <class T>
+[[nodiscard]] consteval auto judge_target() {
+  using namespace verdict;
+  if constexpr (LoweringTarget<T>)
+    return in_order();
+  else if constexpr (!requires(const T& target) {
+                       { target.name } -> std::convertible_to<std::string_view>;
+                     })
+    return not_a_target<T, has_no_name>();
+  else if constexpr (!requires { &T::reason_to_refuse; })
+    return not_a_target<T, has_no_reason_to_refuse>();
+  else
+    return not_a_target<T, reason_to_refuse_must_take_an_element_type_and_return_a_text>();
+}
+
+/// The verdict on lowering for `Target` by the lowerings of `List`.
+template <class Target, class List>
+using verdict_on_lower =
+    typename std::conditional_t<decltype(judge_target<Target>())::ok, VerdictOnLowerings<List>,
+                                std::type_identity<decltype(judge_target<Target>())>>::type;
+
+/// The verdict on lowering a module with facts `Have` by `Who`.
+template <class Have, class Who>
+using lowering_meets = require_facts<LoweringNeeds, Have, Who, verdict::run_the_passes_of_get_default_pass_manager>;
+
+}  // namespace detail
+
 /// Lowers modules to a target; made by `lower`.
-template <LoweringTarget Target>
+template <class Target>
 class LowerTo {
  public:
+  /// Lowers to `target` by the lowerings of `table`.
   constexpr LowerTo(const Target& target, LoweringTable table) : target_(target), table_(table) {}
 
-  /// `Expected<LoweredModule>`. A module of which a needed fact is not known to be true does not compile.
+  /// `Expected<LoweredModule>` for a module of which all needed facts are known to be true.
   template <AnyModule M>
-  constexpr auto operator()(const M& module) const
-      -> std::conditional_t<require_facts<LoweringNeeds, typename M::facts, LowerTo>::ok, Expected<LoweredModule>,
-                            Rejected> {
-    using Verdict = require_facts<LoweringNeeds, typename M::facts, LowerTo>;
+  using Result =
+      std::conditional_t<detail::lowering_meets<typename M::facts, LowerTo>::ok, Expected<LoweredModule>, Rejected>;
+
+  /// The HLO of a module. A module of which a needed fact is not known to be true does not compile; errors
+  /// are those of `lower_graph`.
+  template <AnyModule M>
+  constexpr auto operator()(const M& module) const -> Result<M> {
+    using Verdict = detail::lowering_meets<typename M::facts, LowerTo>;
     static_assert(sizeof(check_verdict<Verdict>) != 0);
     if constexpr (Verdict::ok)
       return lower_graph(module.graph(), target_, table_);
     else
       return Rejected();
+  }
+  /// For what is easily taken for a module: an error that says what to do.
+  template <detail::NoModule T>
+  constexpr auto operator()(const T&) const -> Rejected {
+    using Verdict = decltype(detail::judge_argument<LowerTo, T>());
+    static_assert(sizeof(check_verdict<Verdict>) != 0);
+    return Rejected();
   }
 
  private:
@@ -19567,24 +25114,30 @@ class LowerTo {
 
 /// A function from modules to HLO for `target`, by the lowerings of `list`:
 ///
-///     program.and_then(get_default_pass_manager()).and_then(lower(neuron::trn2))
-template <LoweringTarget Target, LoweringList List>
+///     const auto lowered = program.and_then(get_default_pass_manager()).and_then(lower(neuron::trn2));
+template <class Target, class List>
 [[nodiscard]] constexpr auto lower(const Target& target, List list) {
-  using Verdict = lowering_verdict<List>;
+  using Verdict = detail::verdict_on_lower<Target, List>;
   static_assert(sizeof(check_verdict<Verdict>) != 0);
   if constexpr (Verdict::ok)
     return LowerTo<Target>(target, list.table());
   else
     return Rejected();
 }
-template <LoweringTarget Target>
+template <class Target>
 [[nodiscard]] constexpr auto lower(const Target& target) {
-  return LowerTo<Target>(target, default_lowerings.table());
+  using Verdict = decltype(detail::judge_target<Target>());
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
+  if constexpr (Verdict::ok)
+    return LowerTo<Target>(target, default_lowerings.table());
+  else
+    return Rejected();
 }
 
 }  // namespace fxpass
 
 // ---- fxpass/lower/compile.hpp
+// First, so that errors are told with few lines of "included from".
 
 /// @file
 /// `compile(module, options)`: the default pipeline, then lowering.
@@ -19594,17 +25147,23 @@ namespace fxpass {
 /// The registries have to outlive the call.
 struct CompileOptions {
   bool enable_fx_passes = true;  ///< false: the module has to be in the form that the passes would give it
-  std::string_view target_device = "xla";
-  const KernelRegistry* kernels = nullptr;
-  const ProcessGroups* groups = nullptr;
+  std::string_view target_device = "xla";  ///< what device arguments become
+  const KernelRegistry* kernels = nullptr;  ///< kernels that the program calls; null: none
+  const ProcessGroups* groups = nullptr;  ///< groups that its collectives name; null: none
 };
 
-/// The HLO of a program as it was read. With the passes switched off the facts' checkers decide whether it can be
-/// lowered as it is: no write into an operand, every written input with its new value among the outputs, one device, no
-/// kernel or process group without its configuration.
-template <LoweringTarget Target, LoweringList List>
-[[nodiscard]] constexpr auto compile(Module<> module, const CompileOptions& options, const Target& target, List list)
-    -> Expected<LoweredModule> {
+/// The HLO of a program as it was read. With the passes switched off the facts' checkers decide whether it
+/// can be lowered as it is: no write into an operand, every written input with its new value among the
+/// outputs, one device, no kernel or process group without its configuration. Errors: those of the passes,
+/// `fact_violated` if they are switched off, and those of `lower_graph`. O(nodes + arguments + what passes
+/// and lowerings make).
+///
+///     const Expected<LoweredModule> lowered = compile(program, {.kernels = &kernels}, neuron::trn2);
+template <class Target, class List>
+[[nodiscard]] constexpr auto compile(Module<> module, const CompileOptions& options, const Target& target,
+                                     List list) -> Expected<LoweredModule> {
+  using Verdict = detail::verdict_on_lower<Target, List>;
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
   const auto to_hlo = lower(target, list);
   if (!options.enable_fx_passes)
     return check_facts<OnTargetDevice, MutationsSurfaced, OutOfPlace, KernelsConfigured, ReplicaGroupsResolved>(
@@ -19614,9 +25173,11 @@ template <LoweringTarget Target, LoweringList List>
       {.target_device = options.target_device, .kernels = options.kernels, .groups = options.groups});
   return pipeline(std::move(module)).and_then(to_hlo);
 }
-template <LoweringTarget Target = XlaTarget>
-[[nodiscard]] constexpr auto compile(Module<> module, const CompileOptions& options = {}, const Target& target = {})
-    -> Expected<LoweredModule> {
+template <class Target = XlaTarget>
+[[nodiscard]] constexpr auto compile(Module<> module, const CompileOptions& options = {},
+                                     const Target& target = {}) -> Expected<LoweredModule> {
+  using Verdict = decltype(detail::judge_target<Target>());
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
   return compile(std::move(module), options, target, default_lowerings);
 }
 
@@ -19628,14 +25189,16 @@ template <LoweringTarget Target = XlaTarget>
 /// AWS Neuron as a target of lowering. Source of the rules: the error pages of neuronx-cc (EVRF...), of which each
 /// reason names the one that the compiler would give.
 
+/// AWS Neuron as a target of lowering.
 namespace fxpass::neuron {
 
 /// A generation of Neuron devices, by the names that neuronx-cc takes for `--target`.
 enum class Generation : std::uint8_t { trn1, trn2, trn3 };
 
+/// A Neuron device, as a target of `lower`.
 struct Target {
-  std::string_view name;
-  Generation generation;
+  std::string_view name;  ///< as messages call it
+  Generation generation;  ///< which decides what it takes
 
   [[nodiscard]] constexpr auto reason_to_refuse(DType dtype) const -> std::string_view {
     switch (dtype) {
@@ -19652,9 +25215,11 @@ struct Target {
   }
 };
 
+/// Trainium 1.
 inline constexpr Target trn1{"trn1", Generation::trn1};
 /// Inferentia 2 has the same cores as trn1.
 inline constexpr Target inf2{"inf2", Generation::trn1};
+/// Trainium 2, and 3.
 inline constexpr Target trn2{"trn2", Generation::trn2};
 inline constexpr Target trn3{"trn3", Generation::trn3};
 static_assert(LoweringTarget<Target>);
@@ -19675,8 +25240,8 @@ namespace fxpass {
 
 /// What is to be in the file at `path`: text, or bytes. The views need not outlive `write_files`.
 struct OutputFile {
-  std::string_view path;
-  std::string_view contents;
+  std::string_view path;      ///< of the file; its folder exists
+  std::string_view contents;  ///< all of it
 };
 
 namespace detail {
@@ -19755,7 +25320,10 @@ class StagedFile {
 }  // namespace detail
 
 /// Writes all files or none: each is written under another name first, and named when all are complete. A
-/// file that is there already is replaced when that has worked. O(bytes).
+/// file that is there already is replaced when that has worked. Error: `file_unwritable`, with the path.
+/// O(bytes).
+///
+///     const Status written = write_files({{"model.pb", proto}, {"model.json", json}});
 [[nodiscard]] inline auto write_files(std::initializer_list<OutputFile> files) -> Status {
   std::vector<detail::StagedFile> staged;
   staged.reserve(files.size());
@@ -19772,7 +25340,7 @@ class StagedFile {
   return {};
 }
 
-/// Writes one file, whole or not at all.
+/// Writes one file, whole or not at all. Error: `file_unwritable`. O(bytes).
 [[nodiscard]] inline auto write_file(std::string_view path, std::string_view contents) -> Status {
   return write_files({{path, contents}});
 }
@@ -19780,11 +25348,40 @@ class StagedFile {
 }  // namespace fxpass
 
 // ---- fxpass/emit/graph_emitter.hpp
+// First, so that the errors of this header are told with few lines of "included from".
 
 /// @file
 /// What an emitter of graphs is, and how one is run. emitter.hpp has those of HLO.
 
 namespace fxpass {
+
+namespace detail {
+
+/// Why `E` is no emitter of graphs.
+template <class E>
+[[nodiscard]] consteval auto judge_graph_emitter() {
+  using namespace verdict;
+  if constexpr (!requires {
+                  { E::name } -> std::convertible_to<std::string_view>;
+                })
+    return not_an_emitter<E, has_no_static_name>();
+  else if constexpr (!requires {
+                       { E::file_ending } -> std::convertible_to<std::string_view>;
+                     })
+    return not_an_emitter<E, has_no_static_file_ending>();
+  else if constexpr (requires(Text& text, const Graph& graph) {
+                       { E::write(text, graph) } -> std::same_as<Status>;
+                     })
+    return in_order();
+  else if constexpr (
+      requires(E& e, Text& text, const Graph& graph) { e.write(text, graph); } &&
+      !requires(Text& text, const Graph& graph) { E::write(text, graph); })
+    return not_an_emitter<E, write_must_be_static>();
+  else
+    return not_an_emitter<E, write_must_take_a_text_and_a_graph_and_return_a_status>();
+}
+
+}  // namespace detail
 
 /// A type that writes a graph in one form.
 ///
@@ -19792,19 +25389,290 @@ namespace fxpass {
 /// `static` function that writes the same characters every time, or says what the form cannot express. It
 /// needs a graph that `verify` accepts.
 template <class E>
-concept GraphEmitter = requires(Text& text, const Graph& graph) {
-  { E::name } -> std::convertible_to<std::string_view>;
-  { E::file_ending } -> std::convertible_to<std::string_view>;
-  { E::write(text, graph) } -> std::same_as<Status>;
+concept GraphEmitter = decltype(detail::judge_graph_emitter<E>())::ok;
+
+/// The graph as `E` writes it: `emit<FxText>(graph)`. Needs a graph that `verify` accepts. Errors are those
+/// of `E`. O(size of what is written).
+template <class E>
+[[nodiscard]] constexpr auto emit(const Graph& graph) -> Expected<Text> {
+  using Verdict = decltype(detail::judge_graph_emitter<E>());
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
+  if constexpr (Verdict::ok) {
+    Text text;
+    if (Status status = E::write(text, graph); !status) return std::move(status).error();
+    return text;
+  } else {
+    return Diagnostics();
+  }
+}
+
+}  // namespace fxpass
+
+// ---- fxpass/emit/fx_json.hpp
+
+/// @file
+/// A graph as FX JSON, which read/fx_json.hpp reads. docs/fx-json.md describes the format; the names ARG,
+/// VALUE, INPUT and SPEC below are that page's.
+
+namespace fxpass {
+
+namespace detail {
+
+/// Writes one graph, and those that it calls.
+template <TextSink Sink>
+class FxJsonWriter {
+ public:
+  constexpr FxJsonWriter(Sink& sink, const Graph& graph) : sink_(sink), graph_(graph) {}
+
+  /// `{"nodes": [...], ...}`, one node a line.
+  constexpr void write_graph() {
+    put("{\"nodes\": [");
+    for (NodeId id{0}; id.index < graph_.node_count(); ++id.index) {
+      put(id.index == 0 ? "\n" : ",\n");
+      write_node(id);
+    }
+    put("],\n\"outputs\": [");
+    for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
+      put(i == 0 ? "" : ", ");
+      write_output(graph_.outputs()[i]);
+    }
+    put(']');
+    for (std::size_t i = 0; i < graph_.subgraphs().size(); ++i) {
+      append_all(sink_, i == 0 ? ",\n\"subgraphs\": {\"subgraph_" : ",\n\"subgraph_", i, "\": ");
+      FxJsonWriter(sink_, graph_.subgraphs()[i]).write_graph();
+    }
+    put(graph_.subgraphs().empty() ? "}" : "}}");
+  }
+  /// The schemas of operators outside of PyTorch's own, those of nested graphs included: `"target":
+  /// "schema"`.
+  constexpr void write_schemas(std::string_view& separator) {
+    for (const Operator& op : graph_.operators()) {
+      if (op.schema == TextId{}) continue;
+      put(separator);
+      separator = ", ";
+      put_string(graph_.text(op.spelling));
+      put(": ");
+      // PyTorch writes a name as mylib::foo, the graph as mylib.foo.
+      const std::string_view schema = graph_.text(op.schema);
+      const auto dot = schema.find('.');
+      put_string(text_of(schema.substr(0, dot), "::", schema.substr(dot + 1)));
+    }
+    for (const Graph& subgraph : graph_.subgraphs()) FxJsonWriter(sink_, subgraph).write_schemas(separator);
+  }
+
+ private:
+  template <class... T>
+  constexpr void put(const T&... parts) {
+    append_all(sink_, parts...);
+  }
+  constexpr void put_string(std::string_view text) { append_json_string(sink_, text); }
+  constexpr void put_tagged(std::string_view form, std::string_view text) {
+    put("{\"", form, "\": ");
+    put_string(text);
+    put('}');
+  }
+
+  constexpr void write_node(NodeId id) {
+    const Node& node = graph_.node(id);
+    put("{\"op\": \"", to_string(node.kind), "\", \"name\": ");
+    put_string(graph_.name(id));
+    put(", \"target\": ");
+    put_string(graph_.target(id));
+    const auto arguments = graph_.arguments(id);
+    std::size_t positional = 0;
+    while (positional < arguments.size() && !arguments[positional].is_keyword()) ++positional;
+    const bool is_output = node.kind == NodeKind::output;
+    put(", \"args\": [", is_output ? "{\"tuple\": [" : "");
+    write_arguments(arguments.first(positional));
+    put(is_output ? "]}], \"kwargs\": {" : "], \"kwargs\": {");
+    for (std::size_t i = positional; i < arguments.size(); ++i) {
+      put(i == positional ? "" : ", ");
+      put_string(graph_.text(arguments[i].keyword()));
+      put(": ");
+      write_argument(arguments[i]);
+    }
+    put('}');
+    if (node.value_kind != ValueKind::none) {
+      put(", \"value\": ");
+      write_value(id);
+    }
+    if (node.kind == NodeKind::placeholder) write_input(graph_.inputs()[graph_.input_of(id)]);
+    if (const std::string_view trace = graph_.text(node.stack_trace); !trace.empty()) {
+      put(", \"stack_trace\": ");
+      put_string(trace);
+    }
+    put('}');
+  }
+  constexpr void write_arguments(Span<const Argument> arguments) {
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      put(i == 0 ? "" : ", ");
+      write_argument(arguments[i]);
+    }
+  }
+  constexpr void write_group(std::string_view open, const Argument& a, std::string_view close) {
+    put(open);
+    write_arguments(graph_.children(a));
+    put(close);
+  }
+  /// A number that JSON can hold, or the text of one that it cannot.
+  constexpr void write_real(double value) {
+    const bool is_finite = value - value == 0;
+    put(is_finite ? "" : "\"");
+    append_python_float(sink_, value);
+    put(is_finite ? "" : "\"");
+  }
+  constexpr void write_argument(const Argument& a) {
+    switch (a.kind()) {
+      case ArgumentKind::none: return put("null");
+      case ArgumentKind::node: return put_tagged("node", graph_.name(a.node()));
+      case ArgumentKind::integer: return put(a.integer());
+      case ArgumentKind::sym_int: return put_tagged("symint", graph_.expression(a.sym_int()));
+      case ArgumentKind::boolean: return put(a.boolean() ? "true" : "false");
+      case ArgumentKind::string: return put_string(graph_.text(a.text()));
+      case ArgumentKind::dtype: return put_tagged("dtype", dtype_info(a.dtype()).torch_name);
+      case ArgumentKind::device: return put_tagged("device", graph_.device(a.device()));
+      case ArgumentKind::layout: return put_tagged("layout", to_string(a.layout()));
+      case ArgumentKind::memory_format: return put_tagged("memory_format", to_string(a.memory_format()));
+      case ArgumentKind::ellipsis: return put("{\"ellipsis\": true}");
+      case ArgumentKind::subgraph: return put("{\"subgraph\": \"subgraph_", a.subgraph(), "\"}");
+      case ArgumentKind::operation: return put_tagged("operator", graph_.text(a.text()));
+      case ArgumentKind::list: return write_group("[", a, "]");
+      case ArgumentKind::tuple: return write_group("{\"tuple\": [", a, "]}");
+      case ArgumentKind::slice: return write_group("{\"slice\": [", a, "]}");
+      case ArgumentKind::real: {
+        const bool is_finite = a.real() - a.real() == 0;
+        put(is_finite ? "" : "{\"float\": ");
+        write_real(a.real());
+        return put(is_finite ? "" : "}");
+      }
+      case ArgumentKind::complex:
+        put("{\"complex\": [");
+        write_real(real_value(graph_.children(a)[0]));
+        put(", ");
+        write_real(real_value(graph_.children(a)[1]));
+        return put("]}");
+      case ArgumentKind::dict: {
+        const auto items = graph_.children(a);
+        put("{\"dict\": [");
+        for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
+          put(i == 0 ? "[" : ", [");
+          write_arguments(items.subspan(i, 2));
+          put(']');
+        }
+        return put("]}");
+      }
+    }
+  }
+
+  // VALUE --------------------------------------------------------------------------------------------------
+  constexpr void write_value(NodeId id) {
+    switch (graph_.node(id).value_kind) {
+      case ValueKind::none: return put("null");
+      case ValueKind::sym_int: return put("{\"symint\": \"\"}");
+      case ValueKind::scalar: return put("{\"symfloat\": \"\"}");
+      case ValueKind::tensor: return write_tensor(graph_.tensor(id));
+      case ValueKind::tuple: break;
+    }
+    put('[');
+    std::string_view separator = "";
+    for (const TensorMeta& meta : graph_.values(id)) {
+      put(separator);
+      separator = ", ";
+      write_tensor(meta.known ? &meta : nullptr);
+    }
+    put(']');
+  }
+  constexpr void write_tensor(const TensorMeta* meta) {
+    if (meta == nullptr) return put("null");
+    put("{\"dtype\": \"", dtype_info(meta->dtype).torch_name, "\", \"shape\": ");
+    write_sym_ints(graph_.sizes(*meta));
+    put(", \"stride\": ");
+    write_sym_ints(graph_.strides(*meta));
+    put(", \"offset\": ");
+    write_sym_int(meta->storage_offset);
+    put(", \"device\": ");
+    put_string(graph_.device(meta->device));
+    put('}');
+  }
+  constexpr void write_sym_int(SymInt s) {
+    if (s.is_symbolic()) return put_string(graph_.expression(s));
+    put(s.value());
+  }
+  constexpr void write_sym_ints(Span<const SymInt> numbers) {
+    put('[');
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      put(i == 0 ? "" : ", ");
+      write_sym_int(numbers[i]);
+    }
+    put(']');
+  }
+
+  // INPUT and SPEC -----------------------------------------------------------------------------------------
+  constexpr void write_input(const InputSpec& input) {
+    put(", \"input\": {\"kind\": \"", to_string(input.kind), '"');
+    if (input.target != TextId{} && input.target != graph_.node(input.node).target) {
+      put(", \"target\": ");
+      put_string(graph_.text(input.target));
+    }
+    if (input.storage != own_storage) put(", \"storage\": ", input.storage);
+    if (input.kind == InputKind::buffer && !input.persistent) put(", \"persistent\": false");
+    if (input.kind == InputKind::constant_input) {
+      put(", \"constant\": ");
+      write_argument(input.constant);
+    }
+    put('}');
+  }
+  constexpr void write_output(const OutputSpec& output) {
+    put("{\"kind\": \"", to_string(output.kind), '"');
+    if (output.input != no_input) put(", \"input\": ", output.input);
+    put('}');
+  }
+
+  Sink& sink_;
+  const Graph& graph_;
 };
 
-/// The graph as `E` writes it: `emit<FxText>(graph)`.
-template <GraphEmitter E>
-[[nodiscard]] constexpr auto emit(const Graph& graph) -> Expected<Text> {
-  Text text;
-  if (Status status = E::write(text, graph); !status) return std::move(status).error();
-  return text;
+/// What FX JSON has no form for, in a graph or in those that it calls.
+constexpr void check_fx_json_form(const Graph& graph, Diagnostics& errors) {
+  for (const InputSpec& input : graph.inputs())
+    if (input.kind == InputKind::custom_obj || input.kind == InputKind::token)
+      errors.add(error_at(
+          graph, input.node, DiagnosticCode::unsupported,
+          text_of("is an input of kind ", to_string(input.kind), ", which FX JSON has no form for")));
+  for (const OutputSpec& output : graph.outputs())
+    if (output.kind != OutputKind::user_output && output.kind != OutputKind::buffer_mutation &&
+        output.kind != OutputKind::parameter_mutation && output.kind != OutputKind::user_input_mutation)
+      errors.add(error_at(
+          graph, graph.output_node(), DiagnosticCode::unsupported,
+          text_of("has a value of kind ", to_string(output.kind), ", which FX JSON has no form for")));
+  for (const Graph& subgraph : graph.subgraphs()) check_fx_json_form(subgraph, errors);
 }
+
+}  // namespace detail
+
+/// FX JSON. Reading it back gives an equal graph, but for what passes note beside the nodes: replica groups
+/// are resolved anew. Errors: inputs that are custom objects or tokens, and outputs of training. O(nodes +
+/// arguments + text).
+struct FxJson {
+  static constexpr std::string_view name = "fx-json";
+  static constexpr std::string_view file_ending = ".json";
+
+  template <TextSink Sink>
+  static constexpr auto write(Sink& sink, const Graph& graph) -> Status {
+    Diagnostics errors;
+    detail::check_fx_json_form(graph, errors);
+    if (!errors.empty()) return errors;
+    detail::FxJsonWriter<Sink> writer(sink, graph);
+    append_to(sink, "{\"format\": \"fxpass.fx\", \"version\": 1, \"producer\": \"fxpass\", \"operators\": {");
+    std::string_view separator = "";
+    writer.write_schemas(separator);
+    append_to(sink, "},\n\"graph\": ");
+    writer.write_graph();
+    append_to(sink, "}\n");
+    return {};
+  }
+};
+static_assert(GraphEmitter<FxJson>);
 
 }  // namespace fxpass
 
@@ -19948,7 +25816,7 @@ class PythonWriter {
   }
 
   // Values --------------------------------------------------------------------------------------------------
-  constexpr void write_members(std::string_view open, std::span<const Argument> members,
+  constexpr void write_members(std::string_view open, Span<const Argument> members,
                                std::string_view close) {
     append_to(sink_, open);
     for (std::size_t i = 0; i < members.size(); ++i) {
@@ -19964,7 +25832,7 @@ class PythonWriter {
   }
 
   constexpr void write_value(const Argument& a) {
-    const auto children = a.is_group() ? graph_.children(a) : std::span<const Argument>();
+    const auto children = a.is_group() ? graph_.children(a) : Span<const Argument>();
     switch (a.kind()) {
       case ArgumentKind::none: return append_to(sink_, "None");
       case ArgumentKind::node: return write_name(a.node());
@@ -20036,7 +25904,7 @@ class PythonWriter {
 
 /// Python code with one function: `forward` takes the graph's inputs in order and returns all its outputs as
 /// a tuple, the program's own first. One statement a node; devices are those of the graph. Not expressible,
-/// and refused: symbolic integers as arguments, nested graphs, attributes and modules.
+/// and refused with `unsupported`: symbolic integers as arguments, nested graphs, attributes and modules.
 struct FxPython {
   static constexpr std::string_view name = "fx-python";
   static constexpr std::string_view file_ending = ".py";
@@ -20074,6 +25942,7 @@ static_assert(GraphEmitter<FxText>);
 }  // namespace fxpass
 
 // ---- fxpass/emit/emitter.hpp
+// First, so that the errors of this header are told with few lines of "included from".
 
 /// @file
 /// What an emitter of HLO is, and how one is run: into a `Text`, or into a constant of the program.
@@ -20083,8 +25952,11 @@ namespace fxpass {
 /// Counts what is written and keeps nothing.
 class CountingSink {
  public:
+  /// Counts the characters of `text`, or `count` of them.
   constexpr void append(std::string_view text) { count_ += text.size(); }
   constexpr void skip(std::size_t count) { count_ += count; }
+
+  /// How many there were.
   [[nodiscard]] constexpr auto count() const -> std::size_t { return count_; }
 
  private:
@@ -20102,6 +25974,7 @@ class FixedText {
   constexpr void append(std::string_view text) {
     for (const char c : text) chars_[count_++] = c;
   }
+  /// What was appended.
   [[nodiscard]] constexpr auto view() const -> std::string_view { return {chars_, count_}; }
 
  private:
@@ -20109,39 +25982,112 @@ class FixedText {
   std::size_t count_ = 0;
 };
 
+namespace detail {
+
+// A member of another type than `Module` may be what an emitter of graphs writes.
+template <class E>
+concept WritesModules = requires(Text& text, CountingSink& count, const hlo::Module& module) {
+  E::write(text, module);
+  E::write(count, module);
+};
+
+/// Why `E` is no emitter.
+template <class E>
+[[nodiscard]] consteval auto judge_emitter() {
+  using namespace verdict;
+  if constexpr (!requires {
+                  { E::name } -> std::convertible_to<std::string_view>;
+                })
+    return not_an_emitter<E, has_no_static_name>();
+  else if constexpr (!requires {
+                       { E::file_ending } -> std::convertible_to<std::string_view>;
+                     })
+    return not_an_emitter<E, has_no_static_file_ending>();
+  else if constexpr (WritesModules<E>)
+    return in_order();
+  else if constexpr (
+      requires(E& e, Text& text, const hlo::Module& module) { e.write(text, module); } &&
+      !requires(Text& text, const hlo::Module& module) { E::write(text, module); })
+    return not_an_emitter<E, write_must_be_static>();
+  else
+    return not_an_emitter<E, write_must_take_any_sink_and_an_hlo_module>();
+}
+
+}  // namespace detail
+
 /// A type that writes a module in one form.
 ///
 /// `name` is how users pick it, `file_ending` that of its files, point included. `write(sink, module)` is a
 /// `static` function that writes the same characters, or bytes, every time. It needs a module that
 /// `hlo::verify` accepts.
 template <class E>
-concept Emitter = requires(Text& text, CountingSink& count, const hlo::Module& module) {
-  { E::name } -> std::convertible_to<std::string_view>;
-  { E::file_ending } -> std::convertible_to<std::string_view>;
-  E::write(text, module);
-  E::write(count, module);
-};
+concept Emitter = decltype(detail::judge_emitter<E>())::ok;
 
-/// The module as `E` writes it: `emit<HloText>(module)`.
-template <Emitter E>
+/// The module as `E` writes it: `emit<HloText>(module)`. Needs a module that `hlo::verify` accepts, which
+/// `lower` and `hlo::Builder` give. O(size of what is written).
+template <class E>
 [[nodiscard]] constexpr auto emit(const hlo::Module& module) -> Text {
+  using Verdict = decltype(detail::judge_emitter<E>());
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
   Text text;
-  E::write(text, module);
+  if constexpr (Verdict::ok) E::write(text, module);
   return text;
 }
 
+namespace detail {
+
+/// What is easily taken for HLO.
+template <class T>
+concept NoHlo = is_expected<T> || is_module<T> || std::same_as<T, Rejected>;
+/// The verdict on `emit<E>` for a `T`.
+template <class E, NoHlo T>
+[[nodiscard]] consteval auto judge_emission() {
+  using namespace verdict;
+  if constexpr (is_expected<T>)
+    return wrong_argument<emit_with<E>, is_given<T>, which_may_hold_errors_in_place_of_a_value,
+                          to_mend<emit_what_it_holds>>();
+  else if constexpr (is_module<T>)
+    return wrong_argument<emit_with<E>, is_given<T>, which_is_not_lowered, to_mend<lower_it_first>>();
+  else
+    return told_before();
+}
+
+}  // namespace detail
+
+/// For what is easily taken for HLO: an error that says what to do.
+template <class E, detail::NoHlo T>
+constexpr auto emit(const T&) -> Text {
+  using Verdict = decltype(detail::judge_emission<E, T>());
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
+  return {};
+}
+
+namespace detail {
+
+/// How many characters `E` writes of what `Make` makes. No local constant of `emit_constant`: Clang would
+/// work it out a second time there, at the expense of the evaluation of the text.
+template <class E, class Make>
+inline constexpr std::size_t emitted_size = [] {
+  CountingSink sink;
+  E::write(sink, Make{}());
+  return sink.count();
+}();
+
+}  // namespace detail
+
 /// The same as a constant: `constexpr auto text = emit_constant<HloText>([] { return make_module(); });`, of
 /// which `text.view()` is the characters. `Make` is a lambda without captures; it is called twice.
-template <Emitter E, class Make>
+template <class E, class Make>
 [[nodiscard]] consteval auto emit_constant(Make make) {
-  constexpr std::size_t size = [] {
-    CountingSink sink;
-    E::write(sink, Make{}());
-    return sink.count();
-  }();
-  FixedText<size> text;
-  E::write(text, make());
-  return text;
+  using Verdict = decltype(detail::judge_emitter<E>());
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
+  if constexpr (Verdict::ok) {
+    FixedText<detail::emitted_size<E, Make>> text;
+    E::write(text, make());
+    return text;
+  } else {
+    return FixedText<0>();
+  }
 }
 
 }  // namespace fxpass
@@ -20186,7 +26132,7 @@ class WireWriter {
     write_text(sink_);
   }
   /// Repeated numbers in one piece.
-  constexpr void packed(std::uint32_t field, std::span<const std::int64_t> values) {
+  constexpr void packed(std::uint32_t field, Span<const std::int64_t> values) {
     if (values.empty()) return;
     std::size_t size = 0;
     for (const std::int64_t value : values) size += varint_size(static_cast<std::uint64_t>(value));
@@ -20349,7 +26295,7 @@ class HloProtoWriter {
   template <class Wire>
   constexpr void alias_entry(Wire& w, const hlo::Alias& alias) const {
     const std::int64_t output = alias.output;
-    if (module_.shapes.is_tuple(module_.result_shape(module_.entry()))) w.packed(1, std::span(&output, 1));
+    if (module_.shapes.is_tuple(module_.result_shape(module_.entry()))) w.packed(1, Span(&output, 1));
     w.number(2, alias.parameter);
     w.number(4, static_cast<std::int64_t>(alias.kind));
   }
@@ -20364,7 +26310,7 @@ class HloProtoWriter {
           w.message(4, [&](auto& inner) { shape(inner, element); });
         return;
       case hlo::ShapeKind::array: {
-        const std::span<const std::int64_t> dims = module_.shapes.dims(id);
+        const Span<const std::int64_t> dims = module_.shapes.dims(id);
         w.number(2, primitive_type(module_.shapes.dtype(id)));
         w.packed(3, dims);
         // Row-major. A scalar has a layout too, an empty one: readers of literals ask for it.
@@ -20404,7 +26350,7 @@ class HloProtoWriter {
 
     // Attributes are kept in the order of their fields; those of one submessage are neighbours.
     constexpr std::uint8_t number_field = 35, operands_field = 36, called_field = 38;
-    const std::span<const hlo::Attribute> attributes = module_.attributes_of(i);
+    const Span<const hlo::Attribute> attributes = module_.attributes_of(i);
     const auto field_of = [&](std::size_t n) {
       const hlo::AttributeInfo& info = hlo::attribute_info(attributes[n].key);
       return info.proto_group != 0 ? info.proto_group : info.proto_field;
@@ -20425,10 +26371,10 @@ class HloProtoWriter {
     };
     attributes_below(number_field);
     w.number(number_field, number_of(v));
-    const std::span<const hlo::Value> operands = module_.operands_of(i);
+    const Span<const hlo::Value> operands = module_.operands_of(i);
     w.packed(operands_field, operands.size(),
              [&](std::uint64_t k) { return static_cast<std::uint64_t>(number_of(operands[k])); });
-    const std::span<const hlo::ComputationId> called = module_.called_by(i);
+    const Span<const hlo::ComputationId> called = module_.called_by(i);
     w.packed(called_field, called.size(),
              [&](std::uint64_t k) { return static_cast<std::uint64_t>(computation_number(called[k])); });
     attributes_below(0xff);
@@ -20462,7 +26408,7 @@ class HloProtoWriter {
     if (a.key == Key::literal)
       return w.message(field, [&](auto& literal_message) { literal(literal_message, i); });
 
-    const std::span<const std::int64_t> n = module_.numbers.view(a.value);
+    const Span<const std::int64_t> n = module_.numbers.view(a.value);
     switch (a.key) {
       // These two are strings in the proto.
       case Key::comparison_direction:
@@ -20504,18 +26450,18 @@ class HloProtoWriter {
 
   /// The i-th number in field i, from 1 on.
   template <class Wire>
-  static constexpr void fields_from_one(Wire& w, std::span<const std::int64_t> n) {
+  static constexpr void fields_from_one(Wire& w, Span<const std::int64_t> n) {
     for (std::size_t field = 0; field < n.size(); ++field)
       w.number(static_cast<std::uint32_t>(field + 1), n[field]);
   }
   /// Window dimensions keep their seven numbers in the order of the fields.
   template <class Wire>
-  static constexpr void window(Wire& w, std::span<const std::int64_t> n) {
+  static constexpr void window(Wire& w, Span<const std::int64_t> n) {
     for (std::size_t at = 0; at < n.size(); at += hlo::detail::window_numbers)
       w.message(1, [&](auto& m) { fields_from_one(m, n.subspan(at, hlo::detail::window_numbers)); });
   }
   template <class Wire>
-  static constexpr void convolution_dimensions(Wire& w, std::span<const std::int64_t> n) {
+  static constexpr void convolution_dimensions(Wire& w, Span<const std::int64_t> n) {
     const hlo::ConvolutionDims dims = hlo::detail::convolution_dims(n);
     w.number(3, dims.kernel_input_feature);
     w.number(4, dims.kernel_output_feature);
@@ -20604,7 +26550,7 @@ class HloTextWriter {
       write_one(item);
     }
   }
-  constexpr void numbers(std::span<const std::int64_t> list) {
+  constexpr void numbers(Span<const std::int64_t> list) {
     put('{');
     separated(list, ",", [&](std::int64_t n) { put(n); });
     put('}');
@@ -20709,7 +26655,7 @@ class HloTextWriter {
   }
 
   constexpr void called(const hlo::Instruction& i) {
-    const std::span<const hlo::ComputationId> list = module_.called_by(i);
+    const Span<const hlo::ComputationId> list = module_.called_by(i);
     if (list.empty()) return;
     const auto one = [&](std::string_view name, std::size_t n) {
       put(", ", name, '=');
@@ -20748,7 +26694,7 @@ class HloTextWriter {
     }
     put(", ", info.name, '=');
     if (info.kind == hlo::AttributeKind::text) return quoted(module_.text(a.value));
-    const std::span<const std::int64_t> n = module_.numbers.view(a.value);
+    const Span<const std::int64_t> n = module_.numbers.view(a.value);
     switch (info.kind) {
       case hlo::AttributeKind::number: put(n[0]); return;
       case hlo::AttributeKind::flag: put("true"); return;
@@ -20757,7 +26703,7 @@ class HloTextWriter {
       default: special(a.key, n);
     }
   }
-  constexpr void special(hlo::AttributeKey key, std::span<const std::int64_t> n) {
+  constexpr void special(hlo::AttributeKey key, Span<const std::int64_t> n) {
     switch (key) {
       case hlo::AttributeKey::window: return window(n);
       case hlo::AttributeKey::convolution_dimensions: return convolution_dimensions(n);
@@ -20812,7 +26758,7 @@ class HloTextWriter {
   }
 
   /// A part of a window is left out where every dimension has the value that is meant without it.
-  constexpr void window(std::span<const std::int64_t> n) {
+  constexpr void window(Span<const std::int64_t> n) {
     const std::size_t rank = n.size() / hlo::detail::window_numbers;
     const auto part = [&](std::string_view name, bool always, auto differs, auto write_one) {
       bool is_needed = always;
@@ -20843,9 +26789,9 @@ class HloTextWriter {
     put('}');
   }
   /// `bf01_oi01->bf01`: for each dimension of input, kernel and output what it is.
-  constexpr void convolution_dimensions(std::span<const std::int64_t> n) {
+  constexpr void convolution_dimensions(Span<const std::int64_t> n) {
     const std::size_t rank = n.size() / 3;
-    const auto labels = [&](std::span<const std::int64_t> part, char first, char second) {
+    const auto labels = [&](Span<const std::int64_t> part, char first, char second) {
       for (std::size_t d = 0; d < rank; ++d) {
         std::size_t meaning = 0;
         while (part[meaning] != static_cast<std::int64_t>(d)) ++meaning;
@@ -20896,7 +26842,7 @@ class HloTextWriter {
     literal_part(module_.shapes.dtype(i.shape), module_.shapes.dims(i.shape), bytes);
   }
   /// Writes the elements of the first dimension, and takes theirs from the front of `bytes`.
-  constexpr void literal_part(DType dtype, std::span<const std::int64_t> dims, std::string_view& bytes) {
+  constexpr void literal_part(DType dtype, Span<const std::int64_t> dims, std::string_view& bytes) {
     if (dims.empty()) {
       const auto size = static_cast<std::size_t>(byte_size(dtype));
       element(dtype, bytes.substr(0, size));
@@ -20992,13 +26938,21 @@ struct HloText {
 
 namespace fxpass {
 
-/// Writes `<folder>/passes/00_original.txt` before the first pass, and `<folder>/passes/NN_after_<pass>.txt` behind the
-/// NN-th: a title, the replica groups that are known, the graph as FX text, the graph as Python. A dump is for people
-/// who look for an error, so a file that cannot be written stops nothing; `problems` tells.
+/// Writes `<folder>/passes/00_original.txt` before the first pass, and `<folder>/passes/NN_after_<pass>.txt`
+/// behind the NN-th, if it ran: a title, the replica groups that are known, the graph as FX text, the graph
+/// as Python. A dump is for people who look for an error, so a file that cannot be written stops nothing;
+/// `problems` tells. O(graph as text) a pass.
 class PassDumper {
  public:
-  explicit PassDumper(std::string_view folder) : folder_(std::filesystem::path(folder) / "passes") {}
+  /// Behind which passes the graph is dumped: all that ran, or those that do not claim to have changed
+  /// nothing.
+  enum class Behind : std::uint8_t { every_pass, changes };
 
+  /// Dumps into `<folder>/passes/`, which is made at the first pass.
+  explicit PassDumper(std::string_view folder, Behind behind = Behind::every_pass)
+      : folder_(std::filesystem::path(folder) / "passes"), behind_(behind) {}
+
+  /// Observer: dumps the graph before the first pass, and behind each.
   void before(std::string_view, const Graph& graph) {
     if (has_original_) return;
     has_original_ = true;
@@ -21009,7 +26963,9 @@ class PassDumper {
                                         text_of("cannot make folder '", folder_.string().c_str(), "'")));
     dump("00_original.txt", "Original FX graph", graph);
   }
+  /// Observer: dumps the graph behind a pass.
   void after(const PassReport& report, const Graph& graph) {
+    if (report.skipped || (behind_ == Behind::changes && report.claims_unchanged)) return;
     const std::size_t number = report.index + 1;
     dump(text_of(number < 10 ? "0" : "", number, "_after_", report.name, ".txt"),
          text_of("FX graph after pass '", report.name, "'"), graph);
@@ -21058,7 +27014,7 @@ class PassDumper {
     }
     if (!told.empty()) append_to(text, '\n');
   }
-  static void append_groups(Text& text, std::span<const std::int64_t> ranks, std::size_t group_size) {
+  static void append_groups(Text& text, Span<const std::int64_t> ranks, std::size_t group_size) {
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       const bool opens = group_size == 0 || i % group_size == 0;
       if (i > 0) append_to(text, opens ? "], " : ", ");
@@ -21069,8 +27025,857 @@ class PassDumper {
   }
 
   std::filesystem::path folder_;
+  Behind behind_;
   bool has_original_ = false;
   Diagnostics problems_;
+};
+
+}  // namespace fxpass
+
+// ---- fxpass/emit/stablehlo.hpp
+
+/// @file
+/// An HLO module as MLIR text in the StableHLO dialect, operations in MLIR's generic form. Sources: the StableHLO
+/// specification; MLIR's language reference. `erf` and `topk`, which StableHLO lacks, are those of the CHLO dialect that
+/// comes with it.
+
+namespace fxpass {
+
+namespace detail {
+
+/// Writes one module.
+///
+/// StableHLO has no tuples: an operation has several results instead, so that each HLO value stands for a list of
+/// names. It has regions where HLO calls computations: a computation is written wherever it is called.
+template <TextSink Sink>
+class StableHloWriter {
+ public:
+  constexpr StableHloWriter(Sink& sink, const hlo::Module& module) : sink_(sink), module_(module) {
+    of_value_.resize(module.instructions.size());
+  }
+
+  constexpr void write() {
+    put("module @");
+    symbol(module_.name);
+    put(" attributes {mhlo.num_partitions = ", module_.num_partitions, " : i32, mhlo.num_replicas = ",
+        module_.replica_count, " : i32} {\n");
+    for (std::uint32_t n = 0; n < module_.computations.size(); ++n)
+      if (is_function({n})) function({n});
+    put("}\n");
+  }
+
+ private:
+  /// A name of a value: `%v12`, its result `%v12#1`, or the argument `%v12_1` of a region.
+  struct Name {
+    enum class Form : std::uint8_t { whole, result, argument };
+    std::uint32_t id = 0;
+    std::uint32_t index = 0;
+    Form form = Form::whole;
+  };
+
+  template <class... Parts>
+  constexpr void put(const Parts&... parts) {
+    append_all(sink_, parts...);
+  }
+  template <class Items, class WriteOne>
+  constexpr void separated(const Items& items, WriteOne write_one) {
+    bool first = true;
+    for (const auto& item : items) {
+      if (!first) put(", ");
+      first = false;
+      write_one(item);
+    }
+  }
+  constexpr void new_line() {
+    for (std::uint32_t i = 0; i < depth_; ++i) put("  ");
+  }
+  /// MLIR's symbols take what HLO's names are made of, but for a digit in front.
+  constexpr void symbol(std::string_view text) {
+    if (text.empty() || (text[0] >= '0' && text[0] <= '9')) put('_');
+    for (const char c : text) {
+      const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                            c == '_' || c == '.' || c == '$' || c == '-';
+      put(is_plain ? c : '_');
+    }
+  }
+  constexpr void quoted(std::string_view text) {
+    put('"');
+    for (const char c : text) {
+      const auto code = static_cast<std::uint8_t>(c);
+      constexpr std::string_view digits = "0123456789ABCDEF";
+      if (c == '"' || c == '\\' || code < 0x20 || code >= 0x7f)
+        put('\\', digits[code >> 4U], digits[code & 15U]);
+      else
+        put(c);
+    }
+    put('"');
+  }
+
+  // Types -------------------------------------------------------------------------------------------------------
+  [[nodiscard]] static constexpr auto element_type(DType type) -> std::string_view {
+    constexpr std::array<std::string_view, 21> names{
+        "i1",     "ui8",        "ui16",       "ui32",      "ui64", "i8",   "i16", "i32", "i64",
+        "f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ", "f8E8M0FNU", "f16", "bf16", "f32", "f64",
+        "",       "complex<f32>", "complex<f64>"};
+    return names[static_cast<std::size_t>(type)];
+  }
+  constexpr void type(hlo::ShapeId id) {
+    if (module_.shapes.kind(id) == hlo::ShapeKind::token) return put("!stablehlo.token");
+    put("tensor<");
+    for (const std::int64_t d : module_.shapes.dims(id)) put(d, 'x');
+    put(element_type(module_.shapes.dtype(id)), '>');
+  }
+  /// The arrays that a shape is made of, itself if it is one.
+  [[nodiscard]] constexpr auto leaves(hlo::ShapeId id) const -> Pool<hlo::ShapeId> {
+    Pool<hlo::ShapeId> list;
+    append_leaves(id, list);
+    return list;
+  }
+  constexpr void append_leaves(hlo::ShapeId id, Pool<hlo::ShapeId>& list) const {
+    if (!module_.shapes.is_tuple(id)) {
+      list.push_back(id);
+      return;
+    }
+    for (const hlo::ShapeId element : module_.shapes.elements(id)) append_leaves(element, list);
+  }
+  constexpr void types(const Pool<hlo::ShapeId>& list) {
+    separated(list.view(), [&](hlo::ShapeId id) { type(id); });
+  }
+  constexpr void function_type(const Pool<hlo::ShapeId>& from, const Pool<hlo::ShapeId>& to) {
+    put(" : (");
+    types(from);
+    put(") -> ");
+    // One result is written without brackets.
+    if (to.size() != 1) put('(');
+    types(to);
+    if (to.size() != 1) put(')');
+  }
+
+  // Names -------------------------------------------------------------------------------------------------------
+  constexpr void name(const Name& n) {
+    put("%v", n.id);
+    if (n.form == Name::Form::result) put('#', n.index);
+    if (n.form == Name::Form::argument) put('_', n.index);
+  }
+  [[nodiscard]] constexpr auto names_of(hlo::Value v) const -> Span<const Name> {
+    return names_.view(of_value_[v.id]);
+  }
+  constexpr void set_names(hlo::Value v, Span<const Name> names) {
+    Pool<Name> own;  // `names` may lie in `names_`
+    own.append(names);
+    of_value_[v.id] = names_.append(own.view());
+  }
+  /// Names for the results of an operation that is called `%v12`.
+  constexpr void set_results(hlo::Value v, std::size_t count) {
+    Pool<Name> own;
+    for (std::uint32_t k = 0; k < count; ++k)
+      own.push_back({v.id, k, count == 1 ? Name::Form::whole : Name::Form::result});
+    set_names(v, own.view());
+  }
+  constexpr void set_arguments(hlo::Value v, std::size_t count) {
+    Pool<Name> own;
+    for (std::uint32_t k = 0; k < count; ++k)
+      own.push_back({v.id, k, count == 1 ? Name::Form::whole : Name::Form::argument});
+    set_names(v, own.view());
+  }
+  /// Names and types of all that the operands of `i` from `first` on stand for.
+  struct Operands {
+    Pool<Name> names;
+    Pool<hlo::ShapeId> types;
+  };
+  [[nodiscard]] constexpr auto operands_of(const hlo::Instruction& i, std::size_t first = 0) const
+      -> Operands {
+    Operands result;
+    for (const hlo::Value v : module_.operands_of(i).subspan(first)) {
+      result.names.append(names_of(v));
+      append_leaves(module_[v].shape, result.types);
+    }
+    return result;
+  }
+
+  // Functions and regions -----------------------------------------------------------------------------------------
+  /// The entry, and what is called as a function and not as part of an operation.
+  [[nodiscard]] constexpr auto is_function(hlo::ComputationId id) const -> bool {
+    if (module_.is_entry(module_[id])) return true;
+    for (const hlo::Instruction& i : module_.instructions) {
+      if (i.opcode != hlo::Opcode::call && i.opcode != hlo::Opcode::custom_call) continue;
+      for (const hlo::ComputationId called : module_.called_by(i))
+        if (called == id) return true;
+    }
+    return false;
+  }
+  constexpr void function_name(hlo::ComputationId id) {
+    if (module_.is_entry(module_[id])) return put("@main");
+    put("@f", id.index);
+  }
+  constexpr void function(hlo::ComputationId id) {
+    const hlo::Computation& c = module_[id];
+    const bool is_entry = module_.is_entry(c);
+    put("  func.func ", is_entry ? "public " : "private ");
+    function_name(id);
+    put('(');
+    std::uint32_t argument = 0;
+    separated(module_.parameters_of(c), [&](hlo::Value v) {
+      const Pool<hlo::ShapeId> list = leaves(module_[v].shape);
+      set_arguments(v, list.size());
+      for (std::uint32_t k = 0; k < list.size(); ++k, ++argument) {
+        if (k != 0) put(", ");
+        name(names_of(v)[k]);
+        put(": ");
+        type(list[k]);
+        if (is_entry) alias_of(argument);
+      }
+    });
+    const Pool<hlo::ShapeId> results = leaves(module_.result_shape(c));
+    put(") -> (");
+    types(results);
+    put(") {\n");
+    depth_ = 2;
+    body(c);
+    new_line();
+    put("\"func.return\"(");
+    separated(names_of(c.root), [&](const Name& n) { name(n); });
+    put(") : (");
+    types(results);
+    put(") -> ()\n  }\n");
+  }
+  /// Which output lies in the argument's buffer.
+  constexpr void alias_of(std::uint32_t argument) {
+    for (const hlo::Alias& alias : module_.aliases)
+      if (alias.parameter == argument) put(" {tf.aliasing_output = ", alias.output, " : i32}");
+  }
+  /// All instructions but parameters, which have names already.
+  constexpr void body(const hlo::Computation& c) {
+    for (std::uint32_t n = c.instructions.begin; n < c.instructions.end(); ++n)
+      if (module_.instructions[n].opcode != hlo::Opcode::parameter) instruction({n});
+  }
+  /// `({...})` with a block argument for each of the parameters' arrays; without `has_arguments` the parameters have
+  /// names already.
+  constexpr void region(hlo::ComputationId id, bool has_arguments = true) {
+    const hlo::Computation& c = module_[id];
+    put("{\n");
+    if (has_arguments) {
+      new_line();
+      put("^bb0(");
+      separated(module_.parameters_of(c), [&](hlo::Value v) {
+        const Pool<hlo::ShapeId> list = leaves(module_[v].shape);
+        set_arguments(v, list.size());
+        for (std::uint32_t k = 0; k < list.size(); ++k) {
+          if (k != 0) put(", ");
+          name(names_of(v)[k]);
+          put(": ");
+          type(list[k]);
+        }
+      });
+      put("):\n");
+    }
+    ++depth_;
+    body(c);
+    new_line();
+    put("\"stablehlo.return\"(");
+    separated(names_of(c.root), [&](const Name& n) { name(n); });
+    put(") : (");
+    types(leaves(module_.result_shape(c)));
+    put(") -> ()\n");
+    --depth_;
+    new_line();
+    put('}');
+  }
+
+  // Instructions ---------------------------------------------------------------------------------------------------
+  constexpr void instruction(hlo::Value v) {
+    const hlo::Instruction& i = module_[v];
+    const auto operands = module_.operands_of(i);
+    switch (i.opcode) {
+      case hlo::Opcode::copy: return set_names(v, names_of(operands[0]));
+      case hlo::Opcode::tuple: return set_names(v, operands_of(i).names.view());
+      case hlo::Opcode::get_tuple_element: return set_names(v, element_names(i));
+      case hlo::Opcode::constant: return constant(v);
+      case hlo::Opcode::rng: return random(v);
+      case hlo::Opcode::conditional: return conditional(v);
+      case hlo::Opcode::all_to_all:
+        if (module_.find(i, hlo::AttributeKey::dimensions) == nullptr) return all_to_all_of_several(v);
+        break;
+      default: break;
+    }
+    const Operands all = operands_of(i);
+    const Pool<hlo::ShapeId> results = leaves(i.shape);
+    begin(v, results.size());
+    put('"', operation(i.opcode), "\"(");
+    separated(all.names.view(), [&](const Name& n) { name(n); });
+    put(')');
+    if (i.opcode != hlo::Opcode::call && i.opcode != hlo::Opcode::custom_call) regions(i);
+    attributes(i);
+    function_type(all.types, results);
+    end(i);
+  }
+  constexpr void begin(hlo::Value v, std::size_t result_count) {
+    new_line();
+    set_results(v, result_count);
+    put("%v", v.id);
+    if (result_count != 1) put(':', result_count);
+    put(" = ");
+  }
+  /// Where the instruction comes from, and the end of the line.
+  constexpr void end(const hlo::Instruction& i) {
+    if (i.metadata != 0) {
+      const hlo::Metadata& m = module_.metadata[i.metadata];
+      put(" loc(");
+      quoted(module_.text(m.op_name));
+      if (!m.source_file.empty()) {
+        put('(');
+        quoted(module_.text(m.source_file));
+        put(':', m.source_line, ":0)");
+      }
+      put(')');
+    }
+    put('\n');
+  }
+  /// The names of one element of a tuple, whose arrays lie behind those of the elements before it.
+  [[nodiscard]] constexpr auto element_names(const hlo::Instruction& i) const -> Span<const Name> {
+    const hlo::Value of = module_.operands_of(i)[0];
+    const auto index = static_cast<std::size_t>(module_.number(i, hlo::AttributeKey::tuple_index));
+    std::size_t before = 0;
+    for (std::size_t k = 0; k < index; ++k)
+      before += leaves(module_.shapes.elements(module_[of].shape)[k]).size();
+    return names_of(of).subspan(before, leaves(i.shape).size());
+  }
+  [[nodiscard]] static constexpr auto operation(hlo::Opcode opcode) -> std::string_view {
+    switch (opcode) {
+      case hlo::Opcode::erf: return "chlo.erf";
+      case hlo::Opcode::topk: return "chlo.top_k";
+      case hlo::Opcode::broadcast: return "stablehlo.broadcast_in_dim";
+      case hlo::Opcode::dot: return "stablehlo.dot_general";
+      case hlo::Opcode::opt_barrier: return "stablehlo.optimization_barrier";
+      case hlo::Opcode::call: return "func.call";
+      default: return stablehlo_names[static_cast<std::size_t>(opcode)].view();
+    }
+  }
+  /// "stablehlo.shift_left" of "shift-left", made once.
+  struct OperationName {
+    std::array<char, 48> chars{};
+    std::size_t count = 0;
+    [[nodiscard]] constexpr auto view() const -> std::string_view { return {chars.data(), count}; }
+  };
+  static constexpr std::array<OperationName, hlo::opcode_table.size()> stablehlo_names = [] {
+    std::array<OperationName, hlo::opcode_table.size()> names{};
+    for (std::size_t k = 0; k < names.size(); ++k)
+      for (const std::string_view part : {std::string_view("stablehlo."), hlo::opcode_table[k].name})
+        for (const char c : part) names[k].chars[names[k].count++] = c == '-' ? '_' : c;
+    return names;
+  }();
+
+  constexpr void regions(const hlo::Instruction& i) {
+    const auto called = module_.called_by(i);
+    if (called.empty()) return;
+    put(" (");
+    if (i.opcode == hlo::Opcode::while_) {
+      region(called[1]);
+      put(", ");
+      region(called[0]);
+    } else {
+      separated(called, [&](hlo::ComputationId id) { region(id); });
+    }
+    put(')');
+  }
+
+  // Operations with a form of their own ----------------------------------------------------------------------------
+  /// The branches see the values around them: their parameters are other names of the operands.
+  constexpr void conditional(hlo::Value v) {
+    const hlo::Instruction& i = module_[v];
+    const auto operands = module_.operands_of(i);
+    const bool is_if = module_.shapes.dtype(module_.operand_shape(i, 0)) == DType::boolean;
+    const Pool<hlo::ShapeId> results = leaves(i.shape);
+    begin(v, results.size());
+    put(is_if ? "\"stablehlo.if\"(" : "\"stablehlo.case\"(");
+    name(names_of(operands[0])[0]);
+    put(") (");
+    for (std::uint32_t k = 0; k < module_.called_by(i).size(); ++k) {
+      const hlo::ComputationId branch = module_.called_by(i)[k];
+      if (k != 0) put(", ");
+      set_names(module_.parameters_of(module_[branch])[0], names_of(operands[k + 1]));
+      region(branch, false);
+    }
+    put(')');
+    Pool<hlo::ShapeId> selector;
+    selector.push_back(module_.operand_shape(i, 0));
+    function_type(selector, results);
+    end(i);
+  }
+  /// StableHLO takes the shape as an operand.
+  constexpr void random(hlo::Value v) {
+    const hlo::Instruction& i = module_[v];
+    const auto operands = module_.operands_of(i);
+    const auto dims = module_.shapes.dims(i.shape);
+    new_line();
+    put("%v", v.id, "_shape = \"stablehlo.constant\"() {value = dense<[");
+    separated(dims, [&](std::int64_t d) { put(d); });
+    put("]> : tensor<", dims.size(), "xi64>} : () -> tensor<", dims.size(), "xi64>\n");
+    begin(v, 1);
+    put("\"stablehlo.rng\"(");
+    name(names_of(operands[0])[0]);
+    put(", ");
+    name(names_of(operands[1])[0]);
+    const bool is_normal = module_.number(i, hlo::AttributeKey::distribution) == 2;
+    put(", %v", v.id, "_shape) {rng_distribution = #stablehlo<rng_distribution ",
+        is_normal ? "NORMAL" : "UNIFORM", ">} : (");
+    type(module_.operand_shape(i, 0));
+    put(", ");
+    type(module_.operand_shape(i, 1));
+    put(", tensor<", dims.size(), "xi64>) -> ");
+    type(i.shape);
+    end(i);
+  }
+  /// The operands one above the other, exchanged as one array, and taken apart again.
+  constexpr void all_to_all_of_several(hlo::Value v) {
+    const hlo::Instruction& i = module_[v];
+    const auto operands = module_.operands_of(i);
+    const hlo::ShapeId shape = module_.operand_shape(i, 0);
+    const std::size_t count = operands.size();
+    const auto stacked = [&](std::size_t rows) {
+      put("tensor<", rows, 'x');
+      for (const std::int64_t d : module_.shapes.dims(shape)) put(d, 'x');
+      put(element_type(module_.shapes.dtype(shape)), '>');
+    };
+    for (std::size_t k = 0; k < count; ++k) {
+      new_line();
+      put("%v", v.id, "_in_", k, " = \"stablehlo.reshape\"(");
+      name(names_of(operands[k])[0]);
+      put(") : (");
+      type(shape);
+      put(") -> ");
+      stacked(1);
+      put('\n');
+    }
+    new_line();
+    put("%v", v.id, "_in = \"stablehlo.concatenate\"(");
+    for (std::size_t k = 0; k < count; ++k) put(k == 0 ? "%v" : ", %v", v.id, "_in_", k);
+    put(") {dimension = 0 : i64} : (");
+    for (std::size_t k = 0; k < count; ++k) {
+      if (k != 0) put(", ");
+      stacked(1);
+    }
+    put(") -> ");
+    stacked(count);
+    put('\n');
+    new_line();
+    put("%v", v.id, "_out = \"stablehlo.all_to_all\"(%v", v.id,
+        "_in) {split_dimension = 0 : i64, concat_dimension = 0 : i64, "
+        "split_count = ",
+        count, " : i64");
+    communication(i);
+    put("} : (");
+    stacked(count);
+    put(") -> ");
+    stacked(count);
+    end(i);
+    const std::size_t rank = module_.shapes.dims(shape).size();
+    for (std::size_t k = 0; k < count; ++k) {
+      new_line();
+      put("%v", v.id, "_row_", k, " = \"stablehlo.slice\"(%v", v.id, "_out) {start_indices = array<i64: ", k);
+      for (std::size_t d = 0; d < rank; ++d) put(", 0");
+      put(">, limit_indices = array<i64: ", k + 1);
+      for (const std::int64_t d : module_.shapes.dims(shape)) put(", ", d);
+      put(">, strides = array<i64: 1");
+      for (std::size_t d = 0; d < rank; ++d) put(", 1");
+      put(">} : (");
+      stacked(count);
+      put(") -> ");
+      stacked(1);
+      put('\n');
+      new_line();
+      put("%v", v.id, '_', k, " = \"stablehlo.reshape\"(%v", v.id, "_row_", k, ") : (");
+      stacked(1);
+      put(") -> ");
+      type(shape);
+      put('\n');
+    }
+    Pool<Name> own;
+    for (std::uint32_t k = 0; k < count; ++k) own.push_back({v.id, k, Name::Form::argument});
+    set_names(v, own.view());
+  }
+
+  // Attributes -----------------------------------------------------------------------------------------------------
+  /// ` {a = 1, b = 2}` around what `attributes_in` writes.
+  constexpr void attributes(const hlo::Instruction& i) {
+    is_first_ = true;
+    attributes_in(i);
+    if (!is_first_) put('}');
+  }
+  constexpr void attribute(std::string_view key) {
+    put(is_first_ ? " {" : ", ", key, " = ");
+    is_first_ = false;
+  }
+  constexpr void number(std::string_view key, std::int64_t value, std::string_view type_name = "i64") {
+    attribute(key);
+    put(value, " : ", type_name);
+  }
+  constexpr void flag(std::string_view key, bool value) {
+    attribute(key);
+    put(value ? "true" : "false");
+  }
+  template <class Numbers>
+  constexpr void array(std::string_view key, const Numbers& numbers) {
+    attribute(key);
+    array_of(numbers);
+  }
+  template <class Numbers>
+  constexpr void array_of(const Numbers& numbers) {
+    put("array<i64");
+    bool first = true;
+    for (const std::int64_t n : numbers) {
+      put(first ? ": " : ", ", n);
+      first = false;
+    }
+    put('>');
+  }
+  constexpr void array(std::string_view key, const hlo::Instruction& i, hlo::AttributeKey from) {
+    array(key, module_.list(i, from));
+  }
+  /// One number of each dimension, of those that `from` has `stride` of a dimension.
+  constexpr void column(std::string_view key, Span<const std::int64_t> from, std::size_t stride,
+                        std::size_t at) {
+    Pool<std::int64_t> numbers;
+    for (std::size_t d = at; d < from.size(); d += stride) numbers.push_back(from[d]);
+    array(key, numbers.view());
+  }
+  constexpr void enumeration(std::string_view key, std::string_view of, std::string_view value) {
+    attribute(key);
+    put("#stablehlo<", of, ' ', value, '>');
+  }
+  /// `name = [1, 2]` inside of an attribute.
+  constexpr void list_in(std::string_view key, Span<const std::int64_t> numbers, bool& first) {
+    if (numbers.empty()) return;
+    put(first ? "" : ", ", key, " = [");
+    first = false;
+    separated(numbers, [&](std::int64_t n) { put(n); });
+    put(']');
+  }
+
+  constexpr void attributes_in(const hlo::Instruction& i) {
+    using Key = hlo::AttributeKey;
+    switch (i.opcode) {
+      case hlo::Opcode::iota: return number("iota_dimension", module_.number(i, Key::dimensions));
+      case hlo::Opcode::reduce_precision:
+        number("exponent_bits", module_.number(i, Key::exponent_bits), "i32");
+        return number("mantissa_bits", module_.number(i, Key::mantissa_bits), "i32");
+      case hlo::Opcode::compare:
+        enumeration(
+            "comparison_direction", "comparison_direction",
+            hlo::enumeration_name(Key::comparison_direction, module_.number(i, Key::comparison_direction)));
+        if (module_.number(i, Key::comparison_type) != 0)
+          enumeration("compare_type", "comparison_type", "TOTALORDER");
+        return;
+      case hlo::Opcode::broadcast: return array("broadcast_dimensions", i, Key::dimensions);
+      case hlo::Opcode::transpose: return array("permutation", i, Key::dimensions);
+      case hlo::Opcode::reverse:
+      case hlo::Opcode::reduce:
+      case hlo::Opcode::map: return array("dimensions", i, Key::dimensions);
+      case hlo::Opcode::slice:
+        column("start_indices", module_.list(i, Key::slice), hlo::detail::slice_numbers, 0);
+        column("limit_indices", module_.list(i, Key::slice), hlo::detail::slice_numbers, 1);
+        return column("strides", module_.list(i, Key::slice), hlo::detail::slice_numbers, 2);
+      case hlo::Opcode::dynamic_slice: return array("slice_sizes", i, Key::dynamic_slice_sizes);
+      case hlo::Opcode::concatenate: return number("dimension", module_.number(i, Key::dimensions));
+      case hlo::Opcode::pad:
+        column("edge_padding_low", module_.list(i, Key::padding), hlo::detail::padding_numbers, 0);
+        column("edge_padding_high", module_.list(i, Key::padding), hlo::detail::padding_numbers, 1);
+        return column("interior_padding", module_.list(i, Key::padding), hlo::detail::padding_numbers, 2);
+      case hlo::Opcode::gather: return gather(i);
+      case hlo::Opcode::scatter: return scatter(i);
+      case hlo::Opcode::dot: return dot(i);
+      case hlo::Opcode::convolution: return convolution(i);
+      case hlo::Opcode::reduce_window:
+        window(i, "window_dimensions", 0);
+        window(i, "window_strides", 1);
+        window(i, "window_dilations", 4);
+        window(i, "base_dilations", 5);
+        return padding(i);
+      case hlo::Opcode::select_and_scatter:
+        window(i, "window_dimensions", 0);
+        window(i, "window_strides", 1);
+        return padding(i);
+      case hlo::Opcode::sort:
+        number("dimension", module_.number(i, Key::dimensions));
+        return flag("is_stable", module_.flag(i, Key::is_stable));
+      case hlo::Opcode::topk: return number("k", module_.number(i, Key::k));
+      case hlo::Opcode::fft:
+        enumeration("fft_type", "fft_type",
+                    hlo::enumeration_name(Key::fft_type, module_.number(i, Key::fft_type)));
+        return array("fft_length", i, Key::fft_length);
+      case hlo::Opcode::cholesky: return flag("lower", module_.flag(i, Key::cholesky_lower));
+      case hlo::Opcode::triangular_solve:
+        flag("left_side", module_.flag(i, Key::left_side));
+        flag("lower", module_.flag(i, Key::triangular_lower));
+        flag("unit_diagonal", module_.flag(i, Key::unit_diagonal));
+        return enumeration("transpose_a", "transpose",
+                           hlo::enumeration_name(Key::transpose_a, module_.number(i, Key::transpose_a)));
+      case hlo::Opcode::rng_bit_generator: {
+        constexpr std::array<std::string_view, 3> names{"DEFAULT", "THREE_FRY", "PHILOX"};
+        return enumeration("rng_algorithm", "rng_algorithm",
+                           names[static_cast<std::size_t>(module_.number(i, Key::rng_algorithm))]);
+      }
+      case hlo::Opcode::call:
+        attribute("callee");
+        return function_name(module_.called_by(i)[0]);
+      case hlo::Opcode::custom_call: return custom_call(i);
+      case hlo::Opcode::all_reduce:
+      case hlo::Opcode::collective_broadcast: return communication(i);
+      case hlo::Opcode::all_gather:
+        number("all_gather_dim", module_.number(i, Key::dimensions));
+        return communication(i);
+      case hlo::Opcode::reduce_scatter:
+        number("scatter_dimension", module_.number(i, Key::dimensions));
+        return communication(i);
+      case hlo::Opcode::all_to_all:
+        number("split_dimension", module_.number(i, Key::dimensions));
+        number("concat_dimension", module_.number(i, Key::dimensions));
+        number("split_count", module_.list(i, Key::replica_groups)[0]);
+        return communication(i);
+      case hlo::Opcode::collective_permute: return communication(i);
+      default: return;
+    }
+  }
+  constexpr void gather(const hlo::Instruction& i) {
+    using Key = hlo::AttributeKey;
+    attribute("dimension_numbers");
+    put("#stablehlo.gather<");
+    bool first = true;
+    list_in("offset_dims", module_.list(i, Key::offset_dims), first);
+    list_in("collapsed_slice_dims", module_.list(i, Key::collapsed_slice_dims), first);
+    list_in("start_index_map", module_.list(i, Key::start_index_map), first);
+    put(first ? "" : ", ", "index_vector_dim = ", module_.number(i, Key::gather_index_vector_dim), '>');
+    array("slice_sizes", i, Key::slice_sizes);
+    flag("indices_are_sorted", module_.flag(i, Key::indices_are_sorted));
+  }
+  constexpr void scatter(const hlo::Instruction& i) {
+    using Key = hlo::AttributeKey;
+    attribute("scatter_dimension_numbers");
+    put("#stablehlo.scatter<");
+    bool first = true;
+    list_in("update_window_dims", module_.list(i, Key::update_window_dims), first);
+    list_in("inserted_window_dims", module_.list(i, Key::inserted_window_dims), first);
+    list_in("scatter_dims_to_operand_dims", module_.list(i, Key::scatter_dims_to_operand_dims), first);
+    put(first ? "" : ", ", "index_vector_dim = ", module_.number(i, Key::scatter_index_vector_dim), '>');
+    flag("indices_are_sorted", module_.flag(i, Key::indices_are_sorted));
+    flag("unique_indices", module_.flag(i, Key::unique_indices));
+  }
+  constexpr void dot(const hlo::Instruction& i) {
+    using Key = hlo::AttributeKey;
+    attribute("dot_dimension_numbers");
+    put("#stablehlo.dot<");
+    bool first = true;
+    list_in("lhs_batching_dimensions", module_.list(i, Key::lhs_batch_dims), first);
+    list_in("rhs_batching_dimensions", module_.list(i, Key::rhs_batch_dims), first);
+    list_in("lhs_contracting_dimensions", module_.list(i, Key::lhs_contracting_dims), first);
+    list_in("rhs_contracting_dimensions", module_.list(i, Key::rhs_contracting_dims), first);
+    put('>');
+    precision(i);
+  }
+  constexpr void precision(const hlo::Instruction& i) {
+    const auto numbers = module_.list(i, hlo::AttributeKey::operand_precision);
+    if (numbers.empty()) return;
+    constexpr std::array<std::string_view, 3> names{"DEFAULT", "HIGH", "HIGHEST"};
+    attribute("precision_config");
+    put('[');
+    separated(numbers,
+              [&](std::int64_t n) { put("#stablehlo<precision ", names[static_cast<std::size_t>(n)], '>'); });
+    put(']');
+  }
+  constexpr void window(const hlo::Instruction& i, std::string_view key, std::size_t at) {
+    column(key, module_.list(i, hlo::AttributeKey::window), hlo::detail::window_numbers, at);
+  }
+  constexpr void padding(const hlo::Instruction& i) {
+    const auto numbers = module_.list(i, hlo::AttributeKey::window);
+    const std::size_t rank = numbers.size() / hlo::detail::window_numbers;
+    attribute("padding");
+    if (rank == 0) return put("dense<> : tensor<0x2xi64>");
+    put("dense<[");
+    for (std::size_t d = 0; d < rank; ++d) {
+      const hlo::WindowDim w = hlo::detail::window_dim(numbers, d);
+      put(d == 0 ? "[" : ", [", w.padding_low, ", ", w.padding_high, ']');
+    }
+    put("]> : tensor<", rank, "x2xi64>");
+  }
+  constexpr void convolution(const hlo::Instruction& i) {
+    using Key = hlo::AttributeKey;
+    const auto numbers = module_.list(i, Key::convolution_dimensions);
+    const std::size_t rank = numbers.size() / 3;
+    const auto labels = [&](Span<const std::int64_t> part, char first, char second) {
+      put('[');
+      for (std::size_t d = 0; d < rank; ++d) {
+        std::size_t meaning = 0;
+        while (part[meaning] != static_cast<std::int64_t>(d)) ++meaning;
+        if (d != 0) put(", ");
+        if (meaning < 2)
+          put(meaning == 0 ? first : second);
+        else
+          put(meaning - 2);
+      }
+      put(']');
+    };
+    attribute("dimension_numbers");
+    put("#stablehlo.conv<");
+    labels(numbers.subspan(0, rank), 'b', 'f');
+    put('x');
+    labels(numbers.subspan(rank, rank), 'i', 'o');
+    put("->");
+    labels(numbers.subspan(2 * rank, rank), 'b', 'f');
+    put('>');
+    window(i, "window_strides", 1);
+    padding(i);
+    window(i, "rhs_dilation", 4);
+    window(i, "lhs_dilation", 5);
+    attribute("window_reversal");
+    put("array<i1");
+    const auto n = module_.list(i, Key::window);
+    for (std::size_t d = 0; d < n.size() / hlo::detail::window_numbers; ++d)
+      put(d == 0 ? ": " : ", ", hlo::detail::window_dim(n, d).reversal ? "true" : "false");
+    put('>');
+    number("feature_group_count", module_.number(i, Key::feature_group_count, 1));
+    number("batch_group_count", module_.number(i, Key::batch_group_count, 1));
+    precision(i);
+  }
+  constexpr void custom_call(const hlo::Instruction& i) {
+    using Key = hlo::AttributeKey;
+    attribute("call_target_name");
+    quoted(module_.text(i, Key::custom_call_target));
+    if (module_.find(i, Key::backend_config) != nullptr) {
+      attribute("backend_config");
+      quoted(module_.text(i, Key::backend_config));
+    }
+    flag("has_side_effect", module_.flag(i, Key::custom_call_has_side_effect));
+    number("api_version", module_.number(i, Key::api_version), "i32");
+    if (const auto aliases = module_.list(i, Key::output_operand_aliasing); !aliases.empty()) {
+      attribute("output_operand_aliases");
+      put('[');
+      for (std::size_t at = 0; at < aliases.size(); at += 2) {
+        put(at == 0 ? "" : ", ", "#stablehlo.output_operand_alias<output_tuple_indices = [");
+        if (aliases[at] >= 0) put(aliases[at]);
+        put("], operand_index = ", aliases[at + 1], ", operand_tuple_indices = []>");
+      }
+      put(']');
+    }
+    if (const auto called = module_.called_by(i); !called.empty()) {
+      attribute("called_computations");
+      put('[');
+      separated(called, [&](hlo::ComputationId id) { function_name(id); });
+      put(']');
+    }
+  }
+  /// Who talks to whom. The groups of all ranks have one size, or are filled up with -1.
+  constexpr void communication(const hlo::Instruction& i) {
+    using Key = hlo::AttributeKey;
+    if (const auto pairs = module_.list(i, Key::source_target_pairs); !pairs.empty()) {
+      attribute("source_target_pairs");
+      put("dense<[");
+      for (std::size_t at = 0; at < pairs.size(); at += 2)
+        put(at == 0 ? "[" : ", [", pairs[at], ", ", pairs[at + 1], ']');
+      put("]> : tensor<", pairs.size() / 2, "x2xi64>");
+    } else {
+      const auto groups = module_.list(i, Key::replica_groups);
+      std::size_t count = 0, widest = 0;
+      for (std::size_t at = 0; at < groups.size(); at += 1 + static_cast<std::size_t>(groups[at]), ++count)
+        if (static_cast<std::size_t>(groups[at]) > widest) widest = static_cast<std::size_t>(groups[at]);
+      attribute("replica_groups");
+      if (count == 0) {
+        put("dense<> : tensor<0x0xi64>");
+      } else {
+        put("dense<[");
+        for (std::size_t at = 0; at < groups.size(); at += 1 + static_cast<std::size_t>(groups[at])) {
+          put(at == 0 ? "[" : ", [");
+          for (std::size_t k = 0; k < widest; ++k) {
+            if (k != 0) put(", ");
+            if (k < static_cast<std::size_t>(groups[at]))
+              put(groups[at + 1 + k]);
+            else
+              put("-1");
+          }
+          put(']');
+        }
+        put("]> : tensor<", count, 'x', widest, "xi64>");
+      }
+    }
+    if (const std::int64_t channel = module_.number(i, Key::channel_id); channel != 0) {
+      attribute("channel_handle");
+      put("#stablehlo.channel_handle<handle = ", channel, ", type = 1>");  // from device to device
+    }
+    if (module_.flag(i, Key::use_global_device_ids)) {
+      attribute("use_global_device_ids");
+      put("unit");
+    }
+  }
+
+  // Constants ------------------------------------------------------------------------------------------------------
+  constexpr void constant(hlo::Value v) {
+    const hlo::Instruction& i = module_[v];
+    std::string_view bytes = module_.text(i, hlo::AttributeKey::literal);
+    begin(v, 1);
+    put("\"stablehlo.constant\"() {value = dense<");
+    // An array without elements is written as one.
+    if (!bytes.empty()) elements(module_.shapes.dtype(i.shape), module_.shapes.dims(i.shape), bytes);
+    put("> : ");
+    type(i.shape);
+    put("} : () -> ");
+    type(i.shape);
+    end(i);
+  }
+  constexpr void elements(DType dtype, Span<const std::int64_t> dims, std::string_view& bytes) {
+    if (dims.empty()) {
+      const auto size = static_cast<std::size_t>(byte_size(dtype));
+      element(dtype, bytes.substr(0, size));
+      bytes.remove_prefix(size);
+      return;
+    }
+    put('[');
+    for (std::int64_t n = 0; n < dims[0]; ++n) {
+      if (n != 0) put(", ");
+      elements(dtype, dims.subspan(1), bytes);
+    }
+    put(']');
+  }
+  constexpr void element(DType dtype, std::string_view bytes) {
+    if (is_complex(dtype)) {
+      put('(');
+      element(real_part(dtype), bytes.substr(0, bytes.size() / 2));
+      put(", ");
+      element(real_part(dtype), bytes.substr(bytes.size() / 2));
+      return put(')');
+    }
+    const std::uint64_t bits = hlo::detail::little_endian(bytes);
+    if (dtype == DType::boolean) return put(bits != 0 ? "true" : "false");
+    if (is_floating(dtype)) return floating(bits, bytes.size());
+    if (!dtype_info(dtype).is_signed) return put(bits);
+    const auto unused = static_cast<int>(64 - 8 * bytes.size());
+    put(static_cast<std::int64_t>(bits << unused) >> unused);
+  }
+  /// The bits in hexadecimal: what MLIR reads exactly in every format, NaN and infinities included.
+  constexpr void floating(std::uint64_t bits, std::size_t byte_count) {
+    put("0x");
+    for (std::size_t digit = 2 * byte_count; digit-- > 0;)
+      put("0123456789ABCDEF"[static_cast<std::size_t>((bits >> (4 * digit)) & 15U)]);
+  }
+
+  Sink& sink_;
+  const hlo::Module& module_;
+  Pool<Name> names_;
+  Pool<Range> of_value_;
+  std::uint32_t depth_ = 0;
+  bool is_first_ = true;
+};
+
+}  // namespace detail
+
+/// StableHLO as MLIR text, the same module as `HloText` and `HloProto` write. Aliases of outputs and parameters are
+/// attributes `tf.aliasing_output` of the arguments, which XLA reads as may-alias. Needs `topk` of the largest elements.
+struct StableHlo {
+  static constexpr std::string_view name = "stablehlo";
+  static constexpr std::string_view file_ending = ".mlir";
+
+  template <TextSink Sink>
+  static constexpr void write(Sink& sink, const hlo::Module& module) {
+    detail::StableHloWriter<Sink>(sink, module).write();
+  }
 };
 
 }  // namespace fxpass
@@ -21094,6 +27899,6 @@ class PassDumper {
 
 // From a graph to HLO, for a target.
 
-// Out: HLO as text and as a proto, graphs as text and as Python, files.
+// Out: HLO as text, as a proto and as StableHLO, graphs as text, Python and JSON, files.
 
 #endif // FXPASS_SINGLE_INCLUDE

@@ -10,12 +10,13 @@
 #include <fxpass/read/regions.hpp>
 #include <fxpass/read/sympy.hpp>
 
-#include <algorithm>
+#include <range/v3/algorithm/any_of.hpp>
+#include <range/v3/algorithm/find.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -320,14 +321,14 @@ class ExportedGraphReader {
     if (variant != "as_name") return json_.malformed("a symbolic argument is of unknown kind '", variant, "'");
     return json_.as(content, "a value's name", name) && use(name, result);
   }
-  template <ReadArgument read_item>
+  template <ReadArgument ReadItem>
   auto read_list(Json json, Argument& result) -> bool {
     JsonArray items;
     if (!json_.as(json, "an argument", items)) return false;
     Pool<Argument> arguments;
     for (const Json item : items) {
       Argument argument;
-      if (!(this->*read_item)(item, argument)) return false;
+      if (!(this->*ReadItem)(item, argument)) return false;
       arguments.push_back(argument);
     }
     result = builder_.list(arguments.view());
@@ -434,8 +435,7 @@ class ExportedGraphReader {
     if (!json_.only_member(json, "an input of the signature", variant, content) ||
         !json_.as(content, "an input of the signature", object))
       return false;
-    const auto kind = std::find_if(std::begin(kinds), std::end(kinds),
-                                   [&](const Kind& k) { return to_string(k.kind) == variant; });
+    const auto kind = ranges::find(kinds, variant, [](const Kind& k) { return to_string(k.kind); });
     if (kind == std::end(kinds)) return json_.malformed("an input of the signature is of unknown kind '", variant, "'");
     spec.kind = kind->kind;
     Json argument;
@@ -661,7 +661,7 @@ class ExportedGraphReader {
     for (std::size_t i = 0; i < results.size(); ++i) {
       const Result& result = results[i];
       const auto is_used = [](const Result& r) { return !r.name.empty() && !is_unused_name(r.name); };
-      const bool is_list_used = std::any_of(result.members.begin(), result.members.end(), is_used);
+      const bool is_list_used = ranges::any_of(result.members, is_used);
       if (!is_used(result) && !is_list_used) continue;
       const ValueSpec value = is_list_used ? tuple_of(result.members) : result.value;
       const NodeId node = builder_.call_function("operator.getitem", {tuple, i}, value, result.name);
@@ -713,7 +713,7 @@ class ExportedGraphReader {
     JsonObject object;
     return json_.as(json, "a graph argument", object) && json_.member(object, "graph", graph);
   }
-  auto read_inlined(JsonObject graph, std::span<const Argument> operands, Pool<Argument>& results) -> bool {
+  auto read_inlined(JsonObject graph, Span<const Argument> operands, Pool<Argument>& results) -> bool {
     Scope inner;
     if (!declare_values(graph, inner)) return false;
     std::swap(scope_, inner);
@@ -794,8 +794,7 @@ class ExportedGraphReader {
       if (!json_.only_member(json, "an output of the signature", variant, content) ||
           !json_.as(content, "an output of the signature", object))
         return false;
-      const auto kind = std::find_if(std::begin(kinds), std::end(kinds),
-                                     [&](const Kind& k) { return to_string(k.kind) == variant; });
+      const auto kind = ranges::find(kinds, variant, [](const Kind& k) { return to_string(k.kind); });
       if (kind == std::end(kinds))
         return json_.malformed("an output of the signature is of unknown kind '", variant, "'");
       OutputSpec spec;
@@ -876,7 +875,9 @@ class ExportedGraphReader {
 
 }  // namespace detail
 
-/// The program whose ExportedProgram JSON is `json`. `file_name` is for diagnostics. O(size).
+/// The program whose ExportedProgram JSON is `json`. `file_name` is for diagnostics. Errors:
+/// `file_malformed`, with line and column where it is no JSON; `schema_unsupported` for another major version
+/// than 8; `unknown_dtype`; `unsupported`; `invalid_graph` for a program that is not sound. O(size).
 [[nodiscard]] inline auto parse_exported_program(std::string_view json, std::string_view file_name)
     -> Expected<Module<>> {
   detail::JsonDocument document;
@@ -884,7 +885,8 @@ class ExportedGraphReader {
   return detail::finish_reading(detail::read_exported_program(document.root(), file_name, {}), file_name);
 }
 
-/// The program in a bare ExportedProgram JSON file.
+/// The program in a bare ExportedProgram JSON file. Errors: `file_unreadable`, and those of
+/// `parse_exported_program`. O(size).
 [[nodiscard]] inline auto read_exported_program(std::string_view path) -> Expected<Module<>> {
   return read_file(path).and_then([&](const std::string& text) { return parse_exported_program(text, path); });
 }

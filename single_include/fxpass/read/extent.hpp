@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 /// @file
 /// The check that lets everything behind the readers multiply sizes and strides without a second thought.
@@ -15,7 +14,7 @@ namespace fxpass::detail {
 
 /// Whether the bytes of such a tensor, and of the storage up to its last element, can be counted in 63 bits. Symbolic
 /// numbers count as 1. Needs sizes, strides and offset that are not negative, and as many strides as sizes.
-[[nodiscard]] constexpr auto is_addressable(DType dtype, std::span<const SymInt> sizes, std::span<const SymInt> strides,
+[[nodiscard]] constexpr auto is_addressable(DType dtype, Span<const SymInt> sizes, Span<const SymInt> strides,
                                             SymInt offset) -> bool {
   const auto number = [](SymInt s) { return s.is_symbolic() ? 1 : s.value(); };
   std::int64_t bytes = byte_size(dtype);  // sizes of 0 count as 1, so that no order of multiplying overflows

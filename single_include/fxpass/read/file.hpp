@@ -34,7 +34,7 @@ struct CloseFile {
 
 }  // namespace detail
 
-/// The bytes of the file at `path`, the first `limit` of them at most. O(size).
+/// The bytes of the file at `path`, the first `limit` of them at most. Error: `file_unreadable`. O(size).
 [[nodiscard]] inline auto read_file(std::string_view path, std::size_t limit = std::string::npos)
     -> Expected<std::string> {
   const auto failure = [&](std::string_view what) {

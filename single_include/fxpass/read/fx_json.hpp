@@ -9,12 +9,12 @@
 #include <fxpass/read/json.hpp>
 #include <fxpass/read/regions.hpp>
 
-#include <algorithm>
+#include <range/v3/algorithm/find.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -78,7 +78,7 @@ class FxGraphReader {
  private:
   struct Subgraph {
     JsonObject graph;
-    std::optional<Argument> argument;   ///< once it is part of the graph under construction
+    std::optional<Argument> argument;    ///< once it is part of the graph under construction
     std::optional<std::uint64_t> bytes;  ///< size of the JSON, once it is known
   };
   /// The names of one GRAPH. An inlined graph has a scope of its own and no graph of its own.
@@ -381,7 +381,7 @@ class FxGraphReader {
       return false;
     if (node.name.empty()) return json_.malformed("a node has an empty name");
     if (node.target.empty()) return json_.malformed("a node has an empty target");
-    const auto kind = std::find_if(std::begin(kinds), std::end(kinds), [&](const Kind& k) { return k.name == op; });
+    const auto kind = ranges::find(kinds, op, &Kind::name);
     if (kind == std::end(kinds)) return json_.malformed("a node is of unknown kind '", op, "'");
     node.kind = kind->kind;
     return true;
@@ -415,12 +415,19 @@ class FxGraphReader {
       std::string_view kind_name;
       if (!json_.as(input_json, "member 'input'", input) || !json_.member(input, "kind", kind_name)) return false;
       constexpr InputKind kinds[] = {InputKind::user_input, InputKind::parameter, InputKind::buffer,
-                                     InputKind::tensor_constant};
-      const auto kind =
-          std::find_if(std::begin(kinds), std::end(kinds), [&](InputKind k) { return to_string(k) == kind_name; });
+                                     InputKind::tensor_constant, InputKind::constant_input};
+      const auto kind = ranges::find(kinds, kind_name, [](InputKind k) { return to_string(k); });
       if (kind == std::end(kinds)) return json_.malformed("an input is of unknown kind '", kind_name, "'");
       spec.kind = *kind;
-      if (spec.kind != InputKind::user_input) spec.target = builder_.text(node.target);
+      std::string_view target = node.target;
+      if (!json_.optional_member(input, "target", target)) return false;
+      if (spec.kind != InputKind::user_input && spec.kind != InputKind::constant_input)
+        spec.target = builder_.text(target);
+      if (!json_.optional_member(input, "persistent", spec.persistent)) return false;
+      Json constant;
+      if (spec.kind == InputKind::constant_input &&
+          (!json_.member(input, "constant", constant) || !read_argument(constant, spec.constant)))
+        return false;
       if (!read_storage(input, spec.storage)) return false;
     }
     return give(node.name, builder_.placeholder(node.name, node.target, value, spec));
@@ -531,7 +538,7 @@ class FxGraphReader {
     return true;
   }
   /// Reads the nodes of a subgraph into the graph under construction; `node` then stands for what it returns.
-  auto read_inlined(const NodeJson& node, Subgraph& subgraph, std::span<const Argument> operands) -> bool {
+  auto read_inlined(const NodeJson& node, Subgraph& subgraph, Span<const Argument> operands) -> bool {
     Scope inner;
     JsonArray nodes;
     if (!pay_for(subgraph) || !open(subgraph.graph, inner, nodes)) return false;
@@ -611,8 +618,7 @@ class FxGraphReader {
       JsonObject object;
       std::string_view kind_name;
       if (!json_.as(item, "an output", object) || !json_.member(object, "kind", kind_name)) return false;
-      const auto kind =
-          std::find_if(std::begin(kinds), std::end(kinds), [&](OutputKind k) { return to_string(k) == kind_name; });
+      const auto kind = ranges::find(kinds, kind_name, [](OutputKind k) { return to_string(k); });
       if (kind == std::end(kinds)) return json_.malformed("an output is of unknown kind '", kind_name, "'");
       OutputSpec spec;
       spec.kind = *kind;
@@ -623,7 +629,8 @@ class FxGraphReader {
         if (input < 0 || input >= static_cast<std::int64_t>(inputs.size()))
           return json_.malformed("an output is the new value of input ", input, ", but there are ", inputs.size());
         spec.input = static_cast<std::uint32_t>(input);
-        spec.target = builder_.graph().node(inputs[spec.input].node).target;
+        const InputSpec& mutated = builder_.graph().inputs()[spec.input];
+        spec.target = mutated.target == TextId{} ? builder_.graph().node(mutated.node).target : mutated.target;
       }
       specs.push_back(spec);
     }
@@ -689,14 +696,17 @@ class FxGraphReader {
 
 }  // namespace detail
 
-/// The graph whose FX JSON is `json`. `file_name` is for diagnostics. O(size), and what inlining subgraphs adds.
+/// The graph whose FX JSON is `json`. `file_name` is for diagnostics. Errors: `file_malformed`, with line and
+/// column where it is no JSON; `schema_unsupported` for another version of the format; `unknown_dtype`;
+/// `unsupported`; `invalid_graph` for a program that is not sound. O(size), and what inlining subgraphs adds.
 [[nodiscard]] inline auto parse_fx_json(std::string_view json, std::string_view file_name) -> Expected<Module<>> {
   detail::JsonDocument document;
   if (Status parsed = document.parse(json, file_name); !parsed) return std::move(parsed).error();
   return detail::finish_reading(detail::read_fx_json(document.root(), file_name), file_name);
 }
 
-/// The graph in an FX JSON file.
+/// The graph in an FX JSON file. Errors: `file_unreadable`, and those of `parse_fx_json`. O(size), and what
+/// inlining subgraphs adds.
 [[nodiscard]] inline auto read_fx_json(std::string_view path) -> Expected<Module<>> {
   return read_file(path).and_then([&](const std::string& text) { return parse_fx_json(text, path); });
 }

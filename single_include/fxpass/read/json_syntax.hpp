@@ -4,6 +4,8 @@
 
 #include <fxpass/fxpass.hpp>
 
+#include <range/v3/algorithm/count.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
@@ -35,12 +37,12 @@ class JsonSyntax {
     const std::string_view before = text.substr(0, offset);
     const auto line_start = before.rfind('\n');  // npos + 1 is 0
     return {{},
-            static_cast<std::uint32_t>(1 + std::count(before.begin(), before.end(), '\n')),
+            static_cast<std::uint32_t>(1 + ranges::count(before, '\n')),
             static_cast<std::uint32_t>(offset - (line_start + 1) + 1)};
   }
 
  private:
-  enum class State { value, value_or_end, key, key_or_end, colon, comma_or_end, done };
+  enum class State : std::uint8_t { value, value_or_end, key, key_or_end, colon, comma_or_end, done };
 
   /// Steps over the next token, or says that it has no place here and leaves `at_` before it.
   auto take_token() -> bool {

@@ -94,7 +94,7 @@ class NkiKernelReader {
 
 }  // namespace detail
 
-/// The kernels described in the JSON file at `path`. O(size).
+/// The kernels described in the JSON file at `path`. Errors: `file_unreadable`, `file_malformed`. O(size).
 [[nodiscard]] inline auto read_nki_kernels(std::string_view path) -> Expected<KernelRegistry> {
   return read_file(path).and_then([&](const std::string& text) -> Expected<KernelRegistry> {
     detail::JsonDocument document;

@@ -10,6 +10,7 @@
 
 #include <zip.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -248,6 +249,11 @@ class PayloadReader {
 }  // namespace detail
 
 /// The program in a `.pt2` archive of `torch.export.save`; where it holds several, the one called "model".
+///
+/// Errors, with the member of the archive and the node: `file_unreadable`, `file_malformed`;
+/// `schema_unsupported` for another major version than 8; `unknown_dtype`; `unsupported` for a program with
+/// parts that fxpass has no place for; `invalid_graph` for one that is not sound. O(size of the program): the
+/// data of tensors is not read. See examples/guide.cpp.
 [[nodiscard]] inline auto read_pt2(std::string_view path) -> Expected<Module<>> {
   return detail::finish_reading(detail::Archive::open(path).and_then(detail::read_archive), path);
 }

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 
 /// @file
@@ -28,7 +27,7 @@ namespace fxpass::detail {
          target == "torch.amp.autocast_mode._enter_autocast" || target == "torch.amp.autocast_mode._exit_autocast";
 }
 /// Whether a call with these operands turns automatic casts on, which changes what the operators inside compute.
-[[nodiscard]] constexpr auto enables_autocast(std::string_view target, std::span<const Argument> operands) -> bool {
+[[nodiscard]] constexpr auto enables_autocast(std::string_view target, Span<const Argument> operands) -> bool {
   if (target != "torch.ops.higher_order.wrap_with_autocast" && target != "torch.amp.autocast_mode._enter_autocast")
     return false;
   constexpr std::size_t enabled = 2;  // (device, dtype, enabled, cache_enabled, ...)

@@ -5,6 +5,7 @@
 #include <fxpass/fxpass.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,7 +32,7 @@ class SreprParser {
 
  private:
   /// How tightly the outermost operator of a term binds.
-  enum class Binding { comparison, sum, quotient, product, power, atom };
+  enum class Binding : std::uint8_t { comparison, sum, quotient, product, power, atom };
   struct Term {
     std::string text;
     Binding binding = Binding::atom;

@@ -111,7 +111,7 @@ constexpr auto gathers(Builder& b) -> Value {
   return b.tuple({b.gather(x, indices, gather, {1, 3}), b.gather(x, flat, implicit, {1, 2}),
                   b.scatter(x, indices, updates, scatter, b.scalar_computation(Opcode::add, DType::f32)),
                   b.scatter(x, b.iota({DType::i32, {4, 1}}, 0), b.slice_in_dim(updates, 0, 0, 4), scatter,
-                            b.second_operand(DType::f32), true, true)});
+                            b.scalar_computation(Opcode::copy, DType::f32), true, true)});
 }
 constexpr auto products(Builder& b) -> Value {
   const Value x = b.parameter({DType::f32, {4, 2, 3}}, "x"), y = b.parameter({DType::f32, {4, 3, 5}}, "y");

@@ -49,7 +49,7 @@ constexpr auto scalar_computations_are_shared() -> bool {
   return b.scalar_computation(Opcode::add, DType::f32) == add &&
          !(b.scalar_computation(Opcode::add, DType::f16) == add) &&
          !(b.scalar_computation(Opcode::maximum, DType::f32) == add) &&
-         b.second_operand(DType::f32) == b.second_operand(DType::f32);
+         b.scalar_computation(Opcode::copy, DType::f32) == b.scalar_computation(Opcode::copy, DType::f32);
 }
 FXPASS_TEST_TWICE(scalar_computations_are_shared)
 

@@ -43,7 +43,7 @@ class PassDumper {
     std::error_code error;
     std::filesystem::create_directories(folder_, error);
     if (error)
-      problems_.add(Diagnostic::warning(DiagnosticCode::file_unreadable,
+      problems_.add(Diagnostic::warning(DiagnosticCode::file_unwritable,
                                         text_of("cannot make folder '", folder_.string().c_str(), "'")));
     dump("00_original.txt", "Original FX graph", graph);
   }

@@ -165,11 +165,6 @@ class Editor {
 
   /// A text of the graph, stored once.
   constexpr auto text(std::string_view text) -> TextId { return texts_.intern(*graph_, text); }
-  /// A name that no node has, `name` itself if it is free. The first call costs O(nodes).
-  constexpr auto unique_name(std::string_view name) -> Name {
-    learn_names();
-    return names_.unique(*graph_, texts_, name);
-  }
 
   // Several authors may share an editor and take turns, as fused passes do (pass/forward.hpp). --------------------------
   /// Who edits from now on. At `commit` the nodes of each author get the names they would have got if the authors had

@@ -159,7 +159,6 @@ class Graph {
   [[nodiscard]] constexpr auto partitions() const -> Span<const Partition> { return partitions_.view(); }
   /// The graphs that higher-order operators call, by their number.
   [[nodiscard]] constexpr auto subgraphs() const -> Span<const Graph> { return subgraphs_; }
-  [[nodiscard]] constexpr auto mutable_subgraph(std::uint32_t index) -> Graph& { return subgraphs_[index]; }
 
   // Whether a record refers to something that this graph has. The readings above need it; `verify` asks for it. -----------
   /// Whether the graph has what is named.

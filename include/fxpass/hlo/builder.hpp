@@ -274,10 +274,6 @@ class Builder {
     if (id.valid()) shared_.push_back({opcode, dtype, id});
     return id;
   }
-  /// The computation `(a, b) -> b` on scalars: a scatter with it overwrites.
-  constexpr auto second_operand(DType dtype) -> ComputationId {
-    return scalar_computation(Opcode::copy, dtype);
-  }
 
   /// Ends the module with `root` as its result; the builder is spent. Errors, all that were noted:
   /// `invalid_hlo` for ill-formed calls, `unsupported` for shapes and constants that HLO cannot hold, and

@@ -52,7 +52,7 @@ constexpr auto reduce_loss(auto& c, const Call& call, hlo::Value losses, hlo::Va
 
 /// Prediction and target in one type and shape, halves as float32.
 constexpr auto loss_operands(auto& c, const Call& call) -> std::array<hlo::Value, 2> {
-  auto [x, y] = c.operands(call, fxpass::Meeting::arithmetic, "self", "target");
+  auto [x, y] = c.operands(call, Meeting::arithmetic, "self", "target");
   return {c.accurate(x), c.accurate(y)};
 }
 

@@ -28,8 +28,6 @@ struct Parameter {
   [[nodiscard]] constexpr auto is_tensor() const -> bool { return type == "Tensor" || type == "Tensor?"; }
   /// Whether it is a list of tensors, or of tensors and None.
   [[nodiscard]] constexpr auto is_tensor_list() const -> bool { return type == "Tensor[]" || type == "Tensor?[]"; }
-  /// Whether None may stand for it.
-  [[nodiscard]] constexpr auto is_optional() const -> bool { return type.ends_with('?'); }
 };
 
 /// Hands out the parameters of a schema, first to last. Ends at the end of the text, or at a bracket that closes what was

@@ -121,7 +121,7 @@ struct Finding {
 };
 
 /// The module a pipeline meets: none yet, or one with known facts.
-struct Meeting {
+struct ModuleMet {
   bool has_module = false;
   Span<const FactInfo> facts;
 };
@@ -141,10 +141,10 @@ struct Meeting {
 }
 
 /// O(passes x facts).
-[[nodiscard]] constexpr auto find_fault(Span<const Contract* const> contracts, Meeting meeting)
+[[nodiscard]] constexpr auto find_fault(Span<const Contract* const> contracts, ModuleMet met)
     -> Finding {
   if (const Finding namesake = find_namesake(contracts); namesake.fault != Fault::none) return namesake;
-  FactWalk walk(contracts, meeting.facts);
+  FactWalk walk(contracts, met.facts);
   for (std::size_t i = 0; i < contracts.size(); ++i) {
     const Contract& contract = *contracts[i];
     for (std::size_t n = 0; n < contract.needs.size(); ++n) {
@@ -154,17 +154,17 @@ struct Meeting {
       const std::size_t later = walk.established_behind(i, fact);
       if (later != the_module && !state.ever_held) return {Fault::established_later, i, n, later};
       if (state.is == FactState::Is::lost && state.ever_held) return {Fault::lost, i, n, state.by};
-      if (state.is == FactState::Is::lost && !meeting.has_module) return {Fault::would_be_lost, i, n, state.by};
+      if (state.is == FactState::Is::lost && !met.has_module) return {Fault::would_be_lost, i, n, state.by};
       if (const std::size_t optional = walk.established_when_on_before(i, fact); optional != the_module)
         return {Fault::only_when_on, i, n, optional};
-      if (meeting.has_module) return {Fault::missing, i, n, the_module};
+      if (met.has_module) return {Fault::missing, i, n, the_module};
       walk.hold(fact, the_module);
     }
     for (std::size_t n = 0; n < contract.forbids.size(); ++n) {
       const FactState state = walk.state(contract.forbids[n]);
       if (state.is != FactState::Is::holds) continue;
       if (state.by != the_module) return {Fault::established_before, i, n, state.by};
-      if (meeting.has_module) return {Fault::true_of_module, i, n, the_module};
+      if (met.has_module) return {Fault::true_of_module, i, n, the_module};
     }
     walk.step(i);
   }
@@ -174,7 +174,7 @@ struct Meeting {
 /// Whether it mends what was found if pass `from` goes to the place of pass `to`: the two are right then, and
 /// the passes that were right stay so. Those behind the pass that was found to be wrong have not been looked
 /// at, and may be wrong.
-[[nodiscard]] constexpr auto is_mended_by_move(Span<const Contract* const> contracts, Meeting meeting,
+[[nodiscard]] constexpr auto is_mended_by_move(Span<const Contract* const> contracts, ModuleMet met,
                                                const Finding& found, std::size_t from, std::size_t to) -> bool {
   // Passes by their places, since g++ 12 under -fsanitize=undefined compares no pointers in constants.
   Pool<std::size_t> order;
@@ -183,20 +183,20 @@ struct Meeting {
   Pool<const Contract*> moved;
   for (std::size_t place = 0, rest = 0; place < contracts.size(); ++place)
     moved.push_back(contracts[place == to ? from : order.view()[rest++]]);
-  const Finding left = find_fault(moved.view(), meeting);
+  const Finding left = find_fault(moved.view(), met);
   if (left.fault == Fault::none) return true;
   if (left.pass == to) return false;
   const std::size_t wrong = order.view()[left.pass < to ? left.pass : left.pass - 1];
   return wrong > found.pass && wrong != found.culprit;
 }
 /// What is wrong first, and which move mends it: a mend that leads to another error is none.
-[[nodiscard]] constexpr auto find_fault_and_mend(Span<const Contract* const> contracts, Meeting meeting) -> Finding {
-  Finding found = find_fault(contracts, meeting);
+[[nodiscard]] constexpr auto find_fault_and_mend(Span<const Contract* const> contracts, ModuleMet met) -> Finding {
+  Finding found = find_fault(contracts, met);
   if (found.fault != Fault::established_later && found.fault != Fault::lost &&
       found.fault != Fault::established_before)
     return found;
-  const bool pass_can_move = is_mended_by_move(contracts, meeting, found, found.pass, found.culprit);
-  const bool culprit_can_move = is_mended_by_move(contracts, meeting, found, found.culprit, found.pass);
+  const bool pass_can_move = is_mended_by_move(contracts, met, found, found.pass, found.culprit);
+  const bool culprit_can_move = is_mended_by_move(contracts, met, found, found.culprit, found.pass);
   // The nearer move first: to bring what is needed, or to go before it is lost.
   const bool culprit_first = found.fault == Fault::established_later;
   if (culprit_can_move && (culprit_first || !pass_can_move))
@@ -296,7 +296,7 @@ template <class... P>
   if constexpr (!Passes::ok) {
     return Passes();
   } else {
-    return word_finding<find_fault_and_mend(contracts_of<P...>, Meeting()), P...>();
+    return word_finding<find_fault_and_mend(contracts_of<P...>, ModuleMet()), P...>();
   }
 }
 template <class Facts, class... P>
@@ -305,7 +305,7 @@ template <class Facts, class... P>
   if constexpr (!Passes::ok) {
     return Passes();
   } else {
-    return word_finding<find_fault_and_mend(contracts_of<P...>, Meeting{true, fact_infos<Facts>}), P...>();
+    return word_finding<find_fault_and_mend(contracts_of<P...>, ModuleMet{true, fact_infos<Facts>}), P...>();
   }
 }
 

@@ -48,6 +48,8 @@ struct ViewStep {
   [[nodiscard]] constexpr auto takes_part() const -> bool {
     return kind == Kind::select || kind == Kind::slice || kind == Kind::diagonal;
   }
+
+  friend constexpr auto operator==(const ViewStep&, const ViewStep&) -> bool = default;
 };
 
 /// One view of a storage.
@@ -60,6 +62,8 @@ struct View {
   std::uint32_t dims = 0;              ///< in the pool of numbers: sizes, then strides
   std::int64_t offset = 0;             ///< of its first element in the storage, in elements
   DType dtype = DType::f32;            ///< of its elements
+
+  friend constexpr auto operator==(const View&, const View&) -> bool = default;
 };
 
 /// One storage, as far as the graph shows it.
@@ -72,6 +76,8 @@ struct Storage {
   /// An operator of unknown schema made it: for all that is known, it is a view of that operator's operands.
   bool of_unknown_origin = false;
   Range possible_bases;  ///< then the storages of those operands, in the analysis' pool of numbers
+
+  friend constexpr auto operator==(const Storage&, const Storage&) -> bool = default;
 };
 
 /// A write by a node into a view.
@@ -79,6 +85,8 @@ struct Write {
   NodeId node;  ///< that writes
   std::uint32_t view = no_view;  ///< that is written
   std::uint32_t result = 0;  ///< which result of the node holds the new value, for nodes that write several views
+
+  friend constexpr auto operator==(const Write&, const Write&) -> bool = default;
 };
 
 /// What alias analysis found. Ids are those of the graph it was made for.
@@ -175,14 +183,7 @@ class AliasAnalysis {
   constexpr auto add_numbers(Span<const std::int64_t> numbers) -> Range { return numbers_.append(numbers); }
 
   /// Equal if the same nodes are the same views and the same writes go into them, by id.
-  friend constexpr auto operator==(const AliasAnalysis& a, const AliasAnalysis& b) -> bool {
-    if (a.of_node_.size() != b.of_node_.size() || a.writes_.size() != b.writes_.size()) return false;
-    for (std::uint32_t i = 0; i < a.of_node_.size(); ++i)
-      if (a.of_node_[i] != b.of_node_[i]) return false;
-    for (std::uint32_t i = 0; i < a.writes_.size(); ++i)
-      if (a.writes_[i].node != b.writes_[i].node || a.writes_[i].view != b.writes_[i].view) return false;
-    return true;
-  }
+  friend constexpr auto operator==(const AliasAnalysis&, const AliasAnalysis&) -> bool = default;
 
  private:
   constexpr void set_geometry(View& v, const Geometry& g) {

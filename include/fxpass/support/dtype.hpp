@@ -100,12 +100,6 @@ inline constexpr std::array<DTypeInfo, 21> dtype_table{{
     if (info.schema_number == number) return info.dtype;
   return std::nullopt;
 }
-/// By XLA's name, as in signatures and kernel descriptions.
-[[nodiscard]] constexpr auto dtype_from_xla(std::string_view name) -> std::optional<DType> {
-  for (const DTypeInfo& info : dtype_table)
-    if (!info.xla_name.empty() && info.xla_name == name) return info.dtype;
-  return std::nullopt;
-}
 
 namespace detail {
 [[nodiscard]] constexpr auto is_float8(DType d) -> bool { return d >= DType::f8e4m3fn && d <= DType::f8e8m0fnu; }

@@ -201,6 +201,48 @@ def test_strides_that_are_not_printed_are_not_guessed(fxpassc, tmp_path):
     assert result.returncode == 1 and not out.exists()
 
 
+UNKNOWN_STRIDES = {
+    "view = x.view(12); written = view.add_(1)": "the view 'view', whose place in it is not known: the strides of 'x'",
+    "written = x.add_(1)": "this write needs dtype, sizes and strides of 'x': the strides of 'x' are not known",
+    "written = operator.setitem(x, 0, 1)": "setitem needs the sizes and strides of its target: the strides of 'x'",
+}
+
+
+@pytest.mark.parametrize("write", UNKNOWN_STRIDES)
+def test_what_is_missing_is_told(fxpassc, tmp_path, write):
+    """A graph printed without strides is refused for that, and the message says how to print it."""
+    code, out = tmp_path / "graph.txt", tmp_path / "out.py"
+    statements = write.replace("; ", "\n        ")
+    code.write_text(
+        "class GraphModule(torch.nn.Module):\n"
+        f'    def forward(self, x: "f32[4, 3]"):\n        {statements}\n        return (x,)\n'
+    )
+    result = fxpassc.run("compile", code, "-o", out)
+    assert result.returncode == 1 and UNKNOWN_STRIDES[write] in result.stderr
+    assert "include_stride=True" in result.stderr and "[missing-metadata]" in result.stderr
+
+
+def test_a_view_that_cannot_be_inverted_is_no_missing_stride(fxpassc, tmp_path):
+    code = tmp_path / "graph.txt"
+    code.write_text(
+        'class GraphModule(torch.nn.Module):\n    def forward(self, x: "f32[4, 3]"):\n'
+        "        part = x.as_strided((2,), (1,), 0)\n        written = part.add_(1)\n        return (x,)\n"
+    )
+    result = fxpassc.run("compile", code, "-o", tmp_path / "out.py")
+    assert result.returncode == 1 and "through a view that fxpass cannot invert" in result.stderr
+
+
+def test_a_signature_needs_shapes(fxpassc, tmp_path):
+    text, signature = tmp_path / "graph.fx", tmp_path / "signature.json"
+    text.write_text(
+        "graph():\n    %x : [num_users=1] = placeholder[target=x]\n"
+        "    %relu : [num_users=1] = call_function[target=torch.relu](args = (%x,), kwargs = {})\n    return (relu,)\n"
+    )
+    result = fxpassc.run("compile", text, "-o", tmp_path / "out.py", "--signature", signature)
+    assert result.returncode == 1 and not signature.exists()
+    assert "shape of output 0: dtype and shape of 'relu' are not known" in result.stderr
+
+
 def test_real_log(fxpassc, tmp_path):
     script = "import torch\ndef f(x):\n    x[0] += 1\n    return x.t().reshape(-1) * 2\n"
     script += "torch.compile(f, backend='eager')(torch.ones(2, 3))\n"

@@ -407,7 +407,21 @@ constexpr auto writes_that_cannot_be_carried_out_are_refused() -> bool {
     b.call_method("zero_", {x}, b.tensor(DType::f32, {3}));
     return b;
   };
-  return refused(method("t_"), DiagnosticCode::unsupported_mutation, "aten.t_") &&
+  // A view of x that its operator decides, or a number that is not known.
+  const auto through = [](std::string_view view, std::string_view stride) {
+    GraphBuilder b;
+    const SymInt sizes[] = {4, 3};
+    const SymInt strides[] = {b.add_expression(stride), b.add_expression(stride)};
+    const NodeId x = b.placeholder("x", b.tensor(TensorMeta{}, sizes, strides));
+    const NodeId y = b.call_method(view, {x, 0, 1, 1}, b.tensor(DType::f32, {4, 3}));
+    b.call_method("add_", {y, 1}, b.tensor(DType::f32, {4, 3}));
+    b.output({x});
+    return b;
+  };
+  return refused(through("narrow", "unknown"), DiagnosticCode::missing_metadata, "the strides of 'x' are not known") &&
+         refused(through("narrow", "s0"), DiagnosticCode::missing_metadata, "in the strides of 'x' stands s0") &&
+         refused(through("unfold", "unknown"), DiagnosticCode::unsupported_mutation, "cannot invert") &&
+         refused(method("t_"), DiagnosticCode::unsupported_mutation, "aten.t_") &&
          refused(method("uniform_"), DiagnosticCode::unsupported_mutation, "aten.uniform_") &&
          refused(method("frobnicate_"), DiagnosticCode::unsupported_mutation, "frobnicate_") &&
          accepted(method("neg_")) &&

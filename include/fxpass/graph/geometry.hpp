@@ -4,9 +4,11 @@
 #include <fxpass/graph/graph.hpp>
 #include <fxpass/support/small_pool.hpp>
 #include <fxpass/support/span.hpp>
+#include <fxpass/support/text.hpp>
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 /// @file
@@ -68,6 +70,33 @@ struct Geometry {
   const TensorMeta* meta = graph.tensor(id);
   if (meta == nullptr) return std::nullopt;
   return geometry_of(graph, *meta);
+}
+
+namespace detail {
+/// Stands for a number of sizes or strides that a printed graph does not show. It is a symbol, so that whatever hangs
+/// on it is refused and not guessed.
+inline constexpr std::string_view unknown_number = "unknown";
+}  // namespace detail
+
+/// Why there is no geometry of the tensor that node `id` is, and what helps; empty if there is one. O(rank).
+[[nodiscard]] constexpr auto why_no_geometry(const Graph& graph, NodeId id) -> Text {
+  constexpr std::string_view help =
+      "print the graph with print_readable(include_stride=True, include_device=True), say what its inputs are "
+      "(--example-inputs), or use FX JSON";
+  const TensorMeta* meta = graph.tensor(id);
+  if (meta == nullptr) return text_of("dtype and shape of '", graph.name(id), "' are not known; ", help);
+  const auto why = [&](SymInt number, std::string_view what) -> Text {
+    if (graph.expression(number) == detail::unknown_number)
+      return text_of("the strides of '", graph.name(id), "' are not known; ", help);
+    return text_of("in the ", what, " of '", graph.name(id), "' stands ", graph.expression(number),
+                   ", which is no number");
+  };
+  for (const SymInt size : graph.sizes(*meta))
+    if (size.is_symbolic()) return why(size, "shape");
+  for (const SymInt stride : graph.strides(*meta))
+    if (stride.is_symbolic()) return why(stride, "strides");
+  if (meta->storage_offset.is_symbolic()) return why(meta->storage_offset, "offset");
+  return {};
 }
 
 /// Whether elements lie in row-major order without gaps (`Tensor.is_contiguous()`).

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fxpass/graph/call.hpp>
+#include <fxpass/graph/geometry.hpp>
 #include <fxpass/hlo/module.hpp>
 #include <fxpass/support/decimal.hpp>
 #include <fxpass/support/expected.hpp>
@@ -209,8 +210,7 @@ class SignatureMaker {
         if (const auto shape = shape_of(values[i].node()))
           output.tensor = SignatureTensor{*shape, results++};
         else
-          errors_.add(error_at(graph_, values[i].node(), DiagnosticCode::unsupported,
-                               text_of("output ", i, " is no tensor whose shape is known")));
+          errors_.add(output_error(i, values[i].node()));
       } else if (!values[i].is_none()) {
         output.value = json_of_constant(graph_, values[i]);
         if (output.value.empty())
@@ -219,6 +219,14 @@ class SignatureMaker {
       }
       signature_.outputs.push_back(std::move(output));
     }
+  }
+  /// For an output without a tensor's metadata: what is known of it, or that nothing is.
+  [[nodiscard]] constexpr auto output_error(std::size_t i, NodeId id) const -> Diagnostic {
+    if (graph_.node(id).value_kind == ValueKind::none)
+      return error_at(graph_, id, DiagnosticCode::missing_metadata,
+                      text_of("the signature needs the shape of output ", i, ": ", why_no_geometry(graph_, id)));
+    return error_at(graph_, id, DiagnosticCode::unsupported,
+                    text_of("output ", i, " is no tensor, and the signature holds tensors and constants alone"));
   }
   constexpr void add_mutations() {
     is_written_.resize(static_cast<std::uint32_t>(signature_.inputs.size()), 0);
@@ -270,9 +278,9 @@ class SignatureMaker {
 }  // namespace detail
 
 /// The signature of `graph`, whose tensor inputs become the parameters of a module and whose tensor outputs
-/// its results, both in order. Errors: `symbolic_size` where a size of theirs is symbolic, `unsupported` for
-/// an output that is no tensor and no constant of JSON, `invalid_graph` for a mutation that does not fit its
-/// input. O(inputs + outputs).
+/// its results, both in order. Errors: `symbolic_size` where a size of theirs is symbolic, `missing_metadata` for
+/// an output of which nothing is known, `unsupported` for one that is no tensor and no constant of JSON,
+/// `invalid_graph` for a mutation that does not fit its input. O(inputs + outputs).
 [[nodiscard]] constexpr auto signature_of(const Graph& graph) -> Expected<Signature> {
   return detail::SignatureMaker(graph).make();
 }

@@ -263,10 +263,12 @@ class AliasAnalyser {
     const IndexedView target = ViewMaker(graph, *analysis_).index(self, arguments[1]);
     if (target.view == no_view) {
       if (Status refused = check_target(graph, id, self, true); !refused) return refused;
+      const Text why = why_no_geometry(graph, arguments[0].node());
+      if (!analysis_->view(self).has_geometry && !why.empty())
+        return error_at(graph, id, DiagnosticCode::missing_metadata,
+                        text_of("setitem needs the sizes and strides of its target: ", why));
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                      analysis_->view(self).has_geometry
-                          ? "setitem with an index that fxpass does not carry out, or that is out of range"
-                          : "setitem needs the sizes and strides of its target");
+                      "setitem with an index that fxpass does not carry out, or that is out of range");
     }
     if (target.writes_nothing) return {};
     return record(graph, id, target.view, 0, !arguments[2].is_node() && !target.has_tensors);
@@ -338,9 +340,7 @@ class AliasAnalyser {
     bool takes_part_of_expanded = false;
     for (std::uint32_t v = view_id; v != no_view; v = analysis_->view(v).parent) {
       const ViewStep& step = analysis_->view(v).step;
-      if (step.is_opaque())
-        return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                        text_of("writes into '", base(), "' through a view that fxpass cannot invert"));
+      if (step.is_opaque()) return opaque_error(graph, id, view_id);
       takes_part = takes_part || step.takes_part();
       takes_part_of_expanded = takes_part_of_expanded || (takes_part && step.kind == ViewStep::Kind::expand);
     }
@@ -358,6 +358,31 @@ class AliasAnalyser {
                       text_of(what, "PyTorch raises here, clone() it first"));
     }
     return {};
+  }
+
+  /// A view is opaque by its operator, or because a number that decides where it lies is not known.
+  [[nodiscard]] constexpr auto opaque_error(const Graph& graph, NodeId id, std::uint32_t view_id) const -> Diagnostic {
+    std::uint32_t outermost = no_view;  // what is made from an opaque view is opaque on its account
+    for (std::uint32_t v = view_id; v != no_view; v = analysis_->view(v).parent)
+      if (analysis_->view(v).step.kind == ViewStep::Kind::opaque) outermost = v;
+    const NodeId base = analysis_->storage_of(view_id).base;
+    const NodeId maker = outermost == no_view ? no_node : maker_of(graph, outermost);
+    if (maker != no_node && graph.op(maker).view != ops::ViewRule::opaque) {
+      Text why = why_no_geometry(graph, base);
+      if (why.empty() && graph.node(maker).value_kind != ValueKind::tuple) why = why_no_geometry(graph, maker);
+      if (!why.empty())
+        return error_at(graph, id, DiagnosticCode::missing_metadata,
+                        text_of("writes into '", graph.name(base), "' through the view '", graph.name(maker),
+                                "', whose place in it is not known: ", why));
+    }
+    return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                    text_of("writes into '", graph.name(base), "' through a view that fxpass cannot invert"));
+  }
+  /// The first node that is the view. O(nodes), for errors alone.
+  [[nodiscard]] constexpr auto maker_of(const Graph& graph, std::uint32_t view) const -> NodeId {
+    for (NodeId id; id.index < graph.node_count(); ++id.index)
+      if (analysis_->view_of(id) == view) return id;
+    return no_node;
   }
 
   /// Refuses a target of which an operand that is read is a shifted part.

@@ -186,8 +186,10 @@ class OutOfPlaceRewriter {
   }
   [[nodiscard]] constexpr auto dtype(std::uint32_t view) const -> DType { return analysis_->view(view).dtype; }
   [[nodiscard]] constexpr auto needs_metadata(Sweep& sweep, NodeId of) const -> Diagnostic {
+    const Text why = why_no_geometry(sweep.graph(), of);
     return error_at(sweep.graph(), sweep.id(), DiagnosticCode::missing_metadata,
-                    text_of("carrying out this write needs dtype and sizes of '", sweep.graph().name(of), "'"));
+                    text_of("carrying out this write needs dtype, sizes and strides of '", sweep.graph().name(of), "'",
+                            why.empty() ? "" : ": ", why));
   }
   constexpr auto emit(Sweep& sweep, std::string_view target, std::initializer_list<Argument> arguments, DType type,
                       Span<const std::int64_t> shape, std::uint32_t view, bool is_final) -> NodeId {

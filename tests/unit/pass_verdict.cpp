@@ -78,6 +78,39 @@ static_assert(is_no_pass_for<Provides, has_member_provides_where_establishes_is_
 static_assert(is_no_pass_for<Keep, has_member_keep_where_keeps_is_meant>);
 static_assert(is_no_pass_for<Preserves, has_member_preserves_where_keeps_is_meant>);
 
+struct CapitalNeeds : Right {
+  using Needs = facts<SomeFact>;
+};
+struct CapitalForbids : Right {
+  using Forbids = facts<SomeFact>;
+};
+struct Forbidden : Right {
+  using forbidden = facts<SomeFact>;
+};
+struct CapitalEstablishes : Right {
+  using Establishes = facts<SomeFact>;
+};
+struct Established : Right {
+  using established = facts<SomeFact>;
+};
+struct Provide : Right {
+  using provide = facts<SomeFact>;
+};
+struct CapitalKeeps : Right {
+  using Keeps = everything;
+};
+struct Preserve : Right {
+  using preserve = everything;
+};
+static_assert(is_no_pass_for<CapitalNeeds, has_member_Needs_where_needs_is_meant>);
+static_assert(is_no_pass_for<CapitalForbids, has_member_Forbids_where_forbids_is_meant>);
+static_assert(is_no_pass_for<Forbidden, has_member_forbidden_where_forbids_is_meant>);
+static_assert(is_no_pass_for<CapitalEstablishes, has_member_Establishes_where_establishes_is_meant>);
+static_assert(is_no_pass_for<Established, has_member_established_where_establishes_is_meant>);
+static_assert(is_no_pass_for<Provide, has_member_provide_where_establishes_is_meant>);
+static_assert(is_no_pass_for<CapitalKeeps, has_member_Keeps_where_keeps_is_meant>);
+static_assert(is_no_pass_for<Preserve, has_member_preserve_where_keeps_is_meant>);
+
 struct Runs {
   static constexpr std::string_view name = "runs";
   constexpr auto run(Graph&, Context&) const -> Status { return {}; }
@@ -98,6 +131,57 @@ static_assert(is_no_pass_for<NeedsValue, needs_must_be_a_type>);
 static_assert(is_no_pass_for<ForbidsValue, forbids_must_be_a_type>);
 static_assert(is_no_pass_for<EstablishesValue, establishes_must_be_a_type>);
 static_assert(is_no_pass_for<KeepsValue, keeps_must_be_a_type>);
+
+// What is private would be taken for nothing.
+class HiddenNeeds : public Runs {
+  using needs = facts<SomeFact>;
+};
+class HiddenForbids : public Runs {
+  using forbids = facts<SomeFact>;
+};
+class HiddenEstablishes : public Runs {
+  using establishes = facts<SomeFact>;
+};
+class HiddenKeeps : public Runs {
+  using keeps = everything;
+};
+class HiddenName {
+  static constexpr std::string_view name = "hidden_name";
+
+ public:
+  constexpr auto run(Graph&, Context&) const -> Status { return {}; }
+};
+class HiddenRun {
+ public:
+  static constexpr std::string_view name = "hidden_run";
+
+ private:
+  [[maybe_unused]] constexpr auto run(Graph&, Context&) const -> Status { return {}; }
+};
+struct NoSuchRun {
+  static constexpr std::string_view name = "no_such_run";
+  constexpr auto run(Graph&) const -> Status { return {}; }
+  constexpr auto run(Context&) const -> Status { return {}; }
+};
+class HiddenBegin {
+ public:
+  static constexpr std::string_view name = "hidden_begin";
+
+ private:
+  [[maybe_unused]] constexpr auto begin(Graph&, Artifacts<HiddenBegin>&, Context&) const -> int { return 0; }
+};
+// No type can be derived from it, so that nothing is known of what it hides.
+struct Final final : Right {};
+static_assert(is_no_pass_for<HiddenNeeds, needs_must_be_public>);
+static_assert(is_no_pass_for<HiddenForbids, forbids_must_be_public>);
+static_assert(is_no_pass_for<HiddenEstablishes, establishes_must_be_public>);
+static_assert(is_no_pass_for<HiddenKeeps, keeps_must_be_public>);
+static_assert(is_no_pass_for<HiddenName, name_must_be_public>);
+static_assert(is_no_pass_for<HiddenRun, run_must_be_public_and_take_a_graph_and_a_context>);
+static_assert(is_no_pass_for<NoSuchRun, run_must_be_public_and_take_a_graph_and_a_context>);
+static_assert(
+    is_no_pass_for<HiddenBegin, begin_must_be_public_and_take_a_graph_and_its_own_artifacts_and_a_context>);
+static_assert(FXPass<Final>);
 
 struct ForbidsNoList : Runs {
   using forbids = SomeFact;
@@ -128,11 +212,26 @@ struct NamedLater {
 };
 const std::string_view NamedLater::name = "named_later";
 static_assert(is_no_pass_for<NamedLater, name_must_be_a_constant>);
+struct Nameless : Runs {
+  static constexpr std::string_view name = "";
+};
+static_assert(is_no_pass_for<Nameless, name_must_not_be_empty>);
 struct OnlyOne : Runs {
   constexpr OnlyOne() = default;
   OnlyOne(const OnlyOne&) = delete;
 };
 static_assert(is_no_pass_for<OnlyOne, must_be_copyable>);
+
+struct EditsItsCopy {
+  static constexpr std::string_view name = "edits_its_copy";
+  constexpr auto run(Graph, Context&) const -> Status { return {}; }
+};
+struct EditsItsCopyWithArtifacts {
+  static constexpr std::string_view name = "edits_its_copy_with_artifacts";
+  constexpr auto run(Graph, Artifacts<EditsItsCopyWithArtifacts>&, Context&) const -> Status { return {}; }
+};
+static_assert(is_no_pass_for<EditsItsCopy, run_must_take_the_graph_by_reference>);
+static_assert(is_no_pass_for<EditsItsCopyWithArtifacts, run_must_take_the_graph_by_reference>);
 
 struct Applies {
   static constexpr std::string_view name = "applies";
@@ -151,7 +250,8 @@ struct Idle {
 };
 static_assert(is_no_pass_for<Applies, has_member_apply_where_run_is_meant>);
 static_assert(is_no_pass_for<Calls, has_member_call_where_run_is_meant>);
-static_assert(is_no_pass_for<Visits, has_visit_but_no_begin>);
+static_assert(is_no_pass_for<Visits, has_visit_but_no_begin,
+                             begin_must_take_a_graph_and_its_own_artifacts_and_a_context>);
 static_assert(is_no_pass_for<Idle, has_no_run_nor_begin, run_must_take_a_graph_and_a_context>);
 
 struct Sweeps {
@@ -164,6 +264,24 @@ struct Sweeps {
 struct BeginsMutably : Sweeps {
   constexpr auto begin(Graph&, Artifacts<BeginsMutably>&, Context&) -> State { return {}; }
 };
+struct VisitsMutably {
+  static constexpr std::string_view name = "visits_mutably";
+  static constexpr auto wants(const Operator&) -> bool { return true; }
+  constexpr auto begin(Graph&, Artifacts<VisitsMutably>&, Context&) const -> int { return 0; }
+  constexpr auto visit(int&, Sweep&) -> Status { return {}; }
+  constexpr auto finish(int&, Graph&, Context&) const -> Status { return {}; }
+};
+struct FinishesMutably : Sweeps {
+  constexpr auto begin(Graph&, Artifacts<FinishesMutably>&, Context&) const -> State { return {}; }
+  constexpr auto finish(State&, Graph&, Context&) -> Status { return {}; }
+};
+struct RunsAndSweeps : Sweeps {
+  constexpr auto begin(Graph&, Artifacts<RunsAndSweeps>&, Context&) const -> State { return {}; }
+  constexpr auto run(Graph&, Context&) const -> Status { return {}; }
+};
+static_assert(is_no_pass_for<VisitsMutably, visit_must_be_const>);
+static_assert(is_no_pass_for<FinishesMutably, finish_must_be_const>);
+static_assert(is_no_pass_for<RunsAndSweeps, has_run_and_begin>);
 struct BeginsWithoutState : Sweeps {
   constexpr void begin(Graph&, Artifacts<BeginsWithoutState>&, Context&) const {}
 };
@@ -206,6 +324,22 @@ struct NotStatic {
 struct GenericCheck : SomeFact {
   static constexpr auto check(const auto&) -> Status { return {}; }
 };
+class HiddenCheck : public SomeFact {
+  [[maybe_unused]] static constexpr auto check(const Graph&) -> Status { return {}; }
+};
+class HiddenArtifact : public SomeFact {
+  using artifact = int;
+};
+class HiddenFact {
+  [[maybe_unused]] static constexpr std::string_view name = "hidden_fact";
+};
+struct NamelessFact {
+  static constexpr std::string_view name = "";
+};
+static_assert(is_no_fact_for<HiddenCheck, check_must_be_public_and_take_a_graph_and_return_a_status>);
+static_assert(is_no_fact_for<HiddenArtifact, artifact_must_be_public>);
+static_assert(is_no_fact_for<HiddenFact, name_must_be_public>);
+static_assert(is_no_fact_for<NamelessFact, name_must_not_be_empty>);
 static_assert(is_no_fact_for<Checks, has_member_checks_where_check_is_meant>);
 static_assert(is_no_fact_for<Artefact, has_member_artefact_where_artifact_is_meant>);
 static_assert(is_no_fact_for<UnfitArtifact, artifact_must_be_copyable_and_have_a_default>);
@@ -321,6 +455,13 @@ static_assert(std::same_as<decltype(judge_emitter<WritesMember>()),
                            not_an_emitter<WritesMember, write_must_be_static>>);
 static_assert(std::same_as<decltype(judge_graph_emitter<WritesMember>()),
                            not_an_emitter<WritesMember, write_must_be_static>>);
+struct WritesStatus {
+  static constexpr std::string_view name = "writes";
+  static constexpr std::string_view file_ending = ".txt";
+  static constexpr auto write(auto&, const hlo::Module&) -> Status { return {}; }
+};
+static_assert(std::same_as<decltype(judge_emitter<WritesStatus>()),
+                           not_an_emitter<WritesStatus, write_must_return_nothing>>);
 static_assert(std::same_as<decltype(judge_emitter<int>()), not_an_emitter<int, has_no_static_name>>);
 
 // What comes after a bad verdict ----------------------------------------------------------------------------

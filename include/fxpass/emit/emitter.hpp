@@ -55,8 +55,8 @@ namespace detail {
 // A member of another type than `Module` may be what an emitter of graphs writes.
 template <class E>
 concept WritesModules = requires(Text& text, CountingSink& count, const hlo::Module& module) {
-  E::write(text, module);
-  E::write(count, module);
+  { E::write(text, module) } -> std::same_as<void>;
+  { E::write(count, module) } -> std::same_as<void>;
 };
 
 /// Why `E` is no emitter.
@@ -73,6 +73,11 @@ template <class E>
     return not_an_emitter<E, has_no_static_file_ending>();
   else if constexpr (WritesModules<E>)
     return in_order();
+  else if constexpr (requires(Text& text, CountingSink& count, const hlo::Module& module) {
+                       E::write(text, module);
+                       E::write(count, module);
+                     })
+    return not_an_emitter<E, write_must_return_nothing>();
   else if constexpr (
       requires(E& e, Text& text, const hlo::Module& module) { e.write(text, module); } &&
       !requires(Text& text, const hlo::Module& module) { E::write(text, module); })
@@ -114,6 +119,8 @@ template <class E, NoHlo T>
   if constexpr (is_expected<T>)
     return wrong_argument<emit_with<E>, is_given<T>, which_may_hold_errors_in_place_of_a_value,
                           to_mend<emit_what_it_holds>>();
+  else if constexpr (requires(Text& text, const Graph& graph) { E::write(text, graph); })
+    return wrong_argument<emit_with<E>, is_given<T>, which_is_no_graph, to_mend<emit_its_graph>>();
   else if constexpr (is_module<T>)
     return wrong_argument<emit_with<E>, is_given<T>, which_is_not_lowered, to_mend<lower_it_first>>();
   else

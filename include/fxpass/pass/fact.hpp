@@ -42,6 +42,31 @@ concept NamedStatically = requires {
 template <class T>
 concept NamedByConstant =
     NamedStatically<T> && requires { typename Constant<std::string_view(T::name).size()>; };
+/// The name says something.
+template <class T>
+concept NamedByText = NamedByConstant<T> && (std::string_view(T::name).size() != 0);
+
+/// Has each member that a pass or a fact is asked for.
+struct MemberDecoy {
+  struct needs;
+  struct forbids;
+  struct establishes;
+  struct keeps;
+  struct artifact;
+  int name, run, begin, check;
+};
+/// In it a name means two things if `T` has a member of that name, be it private or overloaded: that is how
+/// a member is found which the library cannot use, and would take for none.
+///
+/// With the compilers' own words, since `std::is_class` and `std::is_final` are two templates more a pass.
+template <class T, bool IsBase = __is_class(T) && !__is_final(T)>
+struct MemberProbe : T, MemberDecoy {};
+template <class T>
+struct MemberProbe<T, false> : MemberDecoy {};
+
+template <class T>
+concept HidesName = !requires { T::name; } && !requires { &T::name; } && !requires { &MemberProbe<T>::name; };
+
 /// `F` has a member `check`, of whatever form.
 template <class F>
 concept MentionsCheck = requires { &F::check; };
@@ -52,6 +77,11 @@ concept HasCheck = requires(const Graph& graph) {
 };
 template <class F>
 concept MentionsArtifact = requires { typename F::artifact; };
+/// Has a `check` that cannot be named: it is private, or there are several and none is as it has to be.
+template <class F>
+concept HidesCheck = !HasCheck<F> && !MentionsCheck<F> && !requires { &MemberProbe<F>::check; };
+template <class F>
+concept HidesArtifact = !MentionsArtifact<F> && !requires { typename MemberProbe<F>::artifact; };
 /// Members that would be taken for nothing, but are meant for the two above.
 template <class F>
 concept MisspeltFact = requires { &F::checks; } || requires { typename F::artefact; };
@@ -67,8 +97,8 @@ concept LooksLikePass = requires { &F::run; } || requires { &F::begin; };
 /// Law: `check(graph)` succeeds for each graph of which the fact is true.
 template <class F>
 concept Fact =
-    detail::NamedByConstant<F> && !detail::MisspeltFact<F> && !detail::LooksLikePass<F> &&
-    (detail::HasCheck<F> || !detail::MentionsCheck<F>) &&
+    detail::NamedByText<F> && !detail::MisspeltFact<F> && !detail::LooksLikePass<F> &&
+    (detail::HasCheck<F> || !detail::MentionsCheck<F>) && !detail::HidesCheck<F> && !detail::HidesArtifact<F> &&
     (!detail::MentionsArtifact<F> || requires { requires std::semiregular<typename F::artifact>; });
 /// A fact that a graph shows.
 template <class F>

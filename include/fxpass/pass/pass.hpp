@@ -33,7 +33,7 @@ namespace fxpass {
 namespace detail {
 
 /// Finds the member of `P` that would be taken for nothing, but looks as if a word of the contract were
-/// meant.
+/// meant; or a word of the contract that `P` keeps to itself.
 template <class P>
 [[nodiscard]] consteval auto judge_spelling() {
   using namespace verdict;
@@ -43,14 +43,30 @@ template <class P>
     return not_a_pass<P, has_member_require_where_needs_is_meant>();
   else if constexpr (requires { typename P::requires_; })
     return not_a_pass<P, has_member_requires_where_needs_is_meant>();
+  else if constexpr (requires { typename P::Needs; })
+    return not_a_pass<P, has_member_Needs_where_needs_is_meant>();
   else if constexpr (requires { typename P::forbid; })
     return not_a_pass<P, has_member_forbid_where_forbids_is_meant>();
+  else if constexpr (requires { typename P::forbidden; })
+    return not_a_pass<P, has_member_forbidden_where_forbids_is_meant>();
+  else if constexpr (requires { typename P::Forbids; })
+    return not_a_pass<P, has_member_Forbids_where_forbids_is_meant>();
   else if constexpr (requires { typename P::establish; })
     return not_a_pass<P, has_member_establish_where_establishes_is_meant>();
+  else if constexpr (requires { typename P::established; })
+    return not_a_pass<P, has_member_established_where_establishes_is_meant>();
+  else if constexpr (requires { typename P::Establishes; })
+    return not_a_pass<P, has_member_Establishes_where_establishes_is_meant>();
+  else if constexpr (requires { typename P::provide; })
+    return not_a_pass<P, has_member_provide_where_establishes_is_meant>();
   else if constexpr (requires { typename P::provides; })
     return not_a_pass<P, has_member_provides_where_establishes_is_meant>();
   else if constexpr (requires { typename P::keep; })
     return not_a_pass<P, has_member_keep_where_keeps_is_meant>();
+  else if constexpr (requires { typename P::Keeps; })
+    return not_a_pass<P, has_member_Keeps_where_keeps_is_meant>();
+  else if constexpr (requires { typename P::preserve; })
+    return not_a_pass<P, has_member_preserve_where_keeps_is_meant>();
   else if constexpr (requires { typename P::preserves; })
     return not_a_pass<P, has_member_preserves_where_keeps_is_meant>();
   else if constexpr (requires { P::needs; })
@@ -61,6 +77,14 @@ template <class P>
     return not_a_pass<P, establishes_must_be_a_type>();
   else if constexpr (requires { P::keeps; })
     return not_a_pass<P, keeps_must_be_a_type>();
+  else if constexpr (!requires { typename MemberProbe<P>::needs; } && !requires { typename P::needs; })
+    return not_a_pass<P, needs_must_be_public>();
+  else if constexpr (!requires { typename MemberProbe<P>::forbids; } && !requires { typename P::forbids; })
+    return not_a_pass<P, forbids_must_be_public>();
+  else if constexpr (!requires { typename MemberProbe<P>::establishes; } && !requires { typename P::establishes; })
+    return not_a_pass<P, establishes_must_be_public>();
+  else if constexpr (!requires { typename MemberProbe<P>::keeps; } && !requires { typename P::keeps; })
+    return not_a_pass<P, keeps_must_be_public>();
   else
     return in_order();
 }
@@ -81,6 +105,15 @@ template <class P>
 concept ArtifactPass = requires(const P& pass, Graph& graph, artifacts_for<P>& artifacts, Context& context) {
   { pass.run(graph, artifacts, context) } -> std::same_as<Status>;
 };
+/// A pass that edits a copy of the graph, which nobody sees: an ampersand is missing.
+template <class P>
+concept EditsCopy = requires { static_cast<Status (P::*)(Graph, Context&) const>(&P::run); } ||
+                    requires { static_cast<Status (P::*)(Graph, artifacts_for<P>&, Context&) const>(&P::run); };
+
+template <class P>
+concept MentionsRun = !requires { &MemberProbe<P>::run; };
+template <class P>
+concept MentionsBegin = !requires { &MemberProbe<P>::begin; };
 
 }  // namespace detail
 
@@ -91,7 +124,8 @@ concept ArtifactPass = requires(const P& pass, Graph& graph, artifacts_for<P>& a
 /// the same result.
 template <class P>
 concept FXPass =
-    detail::NamedByConstant<P> && detail::is_well_spelt<P> && detail::HasContract<P> && detail::Copyable<P> &&
+    detail::NamedByText<P> && detail::is_well_spelt<P> && detail::HasContract<P> && detail::Copyable<P> &&
+    !detail::EditsCopy<P> && !(detail::MentionsRun<P> && detail::MentionsBegin<P>) &&
     (detail::RebuildingPass<P> || detail::EditingPass<P> || detail::ArtifactPass<P> || ForwardPass<P>);
 
 /// Pass `P` under another name.
@@ -163,7 +197,9 @@ concept BeginTakesItsArguments = requires(Self& pass, Graph& graph, artifacts_fo
 template <class P>
 [[nodiscard]] consteval auto judge_run() {
   using namespace verdict;
-  if constexpr (RunTakesItsArguments<P, const P>)
+  if constexpr (EditsCopy<P>)
+    return not_a_pass<P, run_must_take_the_graph_by_reference>();
+  else if constexpr (RunTakesItsArguments<P, const P>)
     return not_a_pass<P, run_must_return_an_expected_graph_or_a_status>();
   else if constexpr (RunTakesItsArguments<P, P>)
     return not_a_pass<P, run_must_be_const>();
@@ -171,6 +207,10 @@ template <class P>
     return not_a_pass<P, run_must_take_the_artifacts_of_its_own_pass>();
   else if constexpr (requires { &P::run; })
     return not_a_pass<P, run_must_take_a_graph_and_a_context>();
+  else if constexpr (MentionsRun<P>)
+    return not_a_pass<P, run_must_be_public_and_take_a_graph_and_a_context>();
+  else if constexpr (MentionsBegin<P>)
+    return not_a_pass<P, begin_must_be_public_and_take_a_graph_and_its_own_artifacts_and_a_context>();
   else if constexpr (requires { &P::operator(); })
     return not_a_pass<P, has_operator_call_where_run_is_meant>();
   else if constexpr (requires { &P::apply; })
@@ -178,7 +218,7 @@ template <class P>
   else if constexpr (requires { &P::call; })
     return not_a_pass<P, has_member_call_where_run_is_meant>();
   else if constexpr (requires { &P::visit; })
-    return not_a_pass<P, has_visit_but_no_begin>();
+    return not_a_pass<P, has_visit_but_no_begin, begin_must_take_a_graph_and_its_own_artifacts_and_a_context>();
   else
     return not_a_pass<P, has_no_run_nor_begin, run_must_take_a_graph_and_a_context>();
 }
@@ -206,10 +246,20 @@ template <class P>
   } else if constexpr (!requires(const P& pass, sweep_state<P>& state, Sweep& sweep) {
                          { pass.visit(state, sweep) } -> std::same_as<Status>;
                        }) {
-    return not_a_pass<P, visit_must_take_the_state_and_a_sweep_and_return_a_status>();
+    if constexpr (requires(P& pass, sweep_state<P>& state, Sweep& sweep) { pass.visit(state, sweep); } &&
+                  !requires(const P& pass, sweep_state<P>& state, Sweep& sweep) { pass.visit(state, sweep); })
+      return not_a_pass<P, visit_must_be_const>();
+    else
+      return not_a_pass<P, visit_must_take_the_state_and_a_sweep_and_return_a_status>();
   } else if constexpr (!requires { &P::finish; }) {
     return not_a_pass<P, has_begin_but_no_finish,
                       finish_must_take_the_state_a_graph_and_a_context_and_return_a_status>();
+  } else if constexpr (requires(P& pass, sweep_state<P>& state, Graph& graph, Context& context) {
+                         pass.finish(state, graph, context);
+                       } && !requires(const P& pass, sweep_state<P>& state, Graph& graph, Context& context) {
+                         pass.finish(state, graph, context);
+                       }) {
+    return not_a_pass<P, finish_must_be_const>();
   } else {
     return not_a_pass<P, finish_must_take_the_state_a_graph_and_a_context_and_return_a_status>();
   }
@@ -232,12 +282,16 @@ template <class P>
     return in_order();
   } else if constexpr (std::same_as<P, Rejected>) {
     return told_before();
+  } else if constexpr (HidesName<P>) {
+    return not_a_pass<P, name_must_be_public>();
   } else if constexpr (!requires { take_text(P::name); }) {
     return not_a_pass<P, has_no_static_name, to_mend<write_static_constexpr_string_view_name>>();
   } else if constexpr (!NamedStatically<P>) {
     return not_a_pass<P, name_must_be_static>();
   } else if constexpr (!NamedByConstant<P>) {
     return not_a_pass<P, name_must_be_a_constant>();
+  } else if constexpr (!NamedByText<P>) {
+    return not_a_pass<P, name_must_not_be_empty>();
   } else if constexpr (!is_well_spelt<P>) {
     return judge_spelling<P>();
   } else if constexpr (std::same_as<needs_of<P>, malformed>) {
@@ -258,6 +312,8 @@ template <class P>
     return typename BadList<P, keeps_what_is_no_fact, typename KeepsOf<P>::type>::type();
   } else if constexpr (!Copyable<P>) {
     return not_a_pass<P, must_be_copyable>();
+  } else if constexpr (MentionsRun<P> && MentionsBegin<P>) {
+    return not_a_pass<P, has_run_and_begin>();
   } else if constexpr (requires { &P::begin; } || BeginTakesItsArguments<P, const P>) {
     return judge_sweep<P>();
   } else {

@@ -73,6 +73,8 @@ struct has_the_name_of;
 struct has_no_static_name;
 struct name_must_be_static;
 struct name_must_be_a_constant;
+struct name_must_be_public;
+struct name_must_not_be_empty;
 struct needs_must_be_a_list_of_facts;
 struct forbids_must_be_a_list_of_facts;
 struct establishes_must_be_a_list_of_facts;
@@ -85,28 +87,44 @@ template <class F>
 struct establishes_what_is_no_fact;
 template <class F>
 struct keeps_what_is_no_fact;
+struct needs_must_be_public;
+struct forbids_must_be_public;
+struct establishes_must_be_public;
+struct keeps_must_be_public;
 struct needs_must_be_a_type;
 struct forbids_must_be_a_type;
 struct establishes_must_be_a_type;
 struct keeps_must_be_a_type;
 struct has_member_need_where_needs_is_meant;
+struct has_member_Needs_where_needs_is_meant;
 struct has_member_require_where_needs_is_meant;
 struct has_member_requires_where_needs_is_meant;
 struct has_member_forbid_where_forbids_is_meant;
+struct has_member_Forbids_where_forbids_is_meant;
+struct has_member_forbidden_where_forbids_is_meant;
 struct has_member_establish_where_establishes_is_meant;
+struct has_member_Establishes_where_establishes_is_meant;
+struct has_member_established_where_establishes_is_meant;
+struct has_member_provide_where_establishes_is_meant;
 struct has_member_provides_where_establishes_is_meant;
 struct has_member_keep_where_keeps_is_meant;
+struct has_member_Keeps_where_keeps_is_meant;
+struct has_member_preserve_where_keeps_is_meant;
 struct has_member_preserves_where_keeps_is_meant;
 struct must_be_copyable;
 struct run_must_return_an_expected_graph_or_a_status;
 struct run_must_be_const;
 struct run_must_take_a_graph_and_a_context;
+struct run_must_take_the_graph_by_reference;
+struct run_must_be_public_and_take_a_graph_and_a_context;
 struct run_must_take_the_artifacts_of_its_own_pass;
 struct has_operator_call_where_run_is_meant;
 struct has_member_apply_where_run_is_meant;
 struct has_member_call_where_run_is_meant;
 struct has_no_run_nor_begin;
+struct has_run_and_begin;
 struct has_visit_but_no_begin;
+struct begin_must_be_public_and_take_a_graph_and_its_own_artifacts_and_a_context;
 struct begin_must_be_const;
 struct begin_must_take_a_graph_and_its_own_artifacts_and_a_context;
 struct begin_must_return_a_state;
@@ -114,8 +132,10 @@ struct has_begin_but_no_wants;
 struct wants_must_be_static;
 struct wants_must_take_an_operator_and_return_bool;
 struct has_begin_but_no_visit;
+struct visit_must_be_const;
 struct visit_must_take_the_state_and_a_sweep_and_return_a_status;
 struct has_begin_but_no_finish;
+struct finish_must_be_const;
 struct finish_must_take_the_state_a_graph_and_a_context_and_return_a_status;
 
 // Why: what cannot be repeated.
@@ -128,6 +148,8 @@ struct has_member_checks_where_check_is_meant;
 struct has_member_artefact_where_artifact_is_meant;
 struct check_must_be_static;
 struct check_must_take_a_graph_and_return_a_status;
+struct check_must_be_public_and_take_a_graph_and_return_a_status;
+struct artifact_must_be_public;
 struct artifact_must_be_copyable_and_have_a_default;
 struct is_no_fact;
 struct has_no_artifact;
@@ -149,6 +171,7 @@ struct has_member_ops_where_op_is_meant;
 struct op_must_be_static;
 struct op_must_be_a_constant;
 struct op_must_be_a_text_or_an_array_of_texts;
+struct op_must_be_written_like_aten_dot_relu_or_aten_dot_relu_dot_default;
 struct has_no_lower;
 struct lower_must_be_static;
 struct lower_must_take_a_context_and_a_call;
@@ -166,6 +189,7 @@ struct has_no_static_file_ending;
 struct has_no_write;
 struct write_must_be_static;
 struct write_must_take_any_sink_and_an_hlo_module;
+struct write_must_return_nothing;
 struct write_must_take_a_text_and_a_graph_and_return_a_status;
 
 // Why: what a function is given.
@@ -174,6 +198,8 @@ struct is_given;
 struct which_may_hold_errors_in_place_of_a_value;
 struct where_a_context_belongs;
 struct which_is_not_lowered;
+struct which_is_no_graph;
+struct which_is_no_module;
 struct which_is_no_hana_sequence;
 struct which_says_nothing_of_facts;
 template <class... F>
@@ -215,6 +241,7 @@ struct write_pipeline_of_its_passes;
 struct emit_what_it_holds;
 struct wrap_it_in_a_module;
 struct run_passes_that_establish_them_or_check_facts;
+struct emit_its_graph;
 struct lower_it_first;
 template <class List>
 struct override_with;
@@ -591,17 +618,26 @@ template <class F>
   else if constexpr (!requires {
                        { F::name } -> std::convertible_to<std::string_view>;
                      })
-    return std::type_identity<has_no_static_name>();
+    if constexpr (HidesName<F>)
+      return std::type_identity<name_must_be_public>();
+    else
+      return std::type_identity<has_no_static_name>();
   else if constexpr (!NamedStatically<F>)
     return std::type_identity<name_must_be_static>();
   else if constexpr (!NamedByConstant<F>)
     return std::type_identity<name_must_be_a_constant>();
+  else if constexpr (!NamedByText<F>)
+    return std::type_identity<name_must_not_be_empty>();
   else if constexpr (LooksLikePass<F>)
     return std::type_identity<is_a_pass>();
   else if constexpr (requires { &F::checks; })
     return std::type_identity<has_member_checks_where_check_is_meant>();
   else if constexpr (requires { typename F::artefact; })
     return std::type_identity<has_member_artefact_where_artifact_is_meant>();
+  else if constexpr (HidesCheck<F>)
+    return std::type_identity<check_must_be_public_and_take_a_graph_and_return_a_status>();
+  else if constexpr (HidesArtifact<F>)
+    return std::type_identity<artifact_must_be_public>();
   else if constexpr (!MentionsCheck<F> || HasCheck<F>)
     return std::type_identity<artifact_must_be_copyable_and_have_a_default>();
   else if constexpr (std::is_member_pointer_v<decltype(&F::check)>)

@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <system_error>
@@ -54,6 +55,16 @@ auto parse_ranks(std::string_view text) -> std::vector<std::int64_t> {
   }
 }
 
+constexpr std::int64_t largest_world = std::int64_t{1} << 24;
+
+auto parse_world_size(std::string_view text) -> std::optional<std::int64_t> {
+  std::int64_t size = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), size);
+  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
+  if (size < 1 || size > largest_world) return std::nullopt;
+  return size;
+}
+
 auto parse_process_group(std::string_view text) -> std::optional<ProcessGroupOption> {
   const auto equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0) return std::nullopt;
@@ -81,10 +92,22 @@ auto choose_form(const std::string& named, CompileOptions& options) -> int {
   return complain("--emit: " + named + " is no form: hlo-text, hlo-proto, stablehlo, fx-text, fx-python and fx-json are");
 }
 
+/// Whether `text` is a device as PyTorch writes it: a type, and perhaps a number, "xla" or "cuda:1".
+auto is_device(std::string_view text) -> bool {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto is_of_name = [&](char c) { return (c >= 'a' && c <= 'z') || c == '_' || is_digit(c); };
+  const std::string_view type = text.substr(0, text.find(':'));
+  if (type.empty() || is_digit(type.front()) || !std::all_of(type.begin(), type.end(), is_of_name)) return false;
+  if (type.size() == text.size()) return true;
+  const std::string_view number = text.substr(type.size() + 1);
+  return !number.empty() && std::all_of(number.begin(), number.end(), is_digit);
+}
+
 /// What CLI11 leaves to do for `compile`.
 struct RawCompileOptions {
   std::string form;
   std::optional<std::string> target_device;
+  std::optional<std::string> world_size;
   std::vector<std::string> process_groups;
   std::vector<std::string> bind;
   bool no_fx_passes = false;
@@ -93,19 +116,34 @@ struct RawCompileOptions {
 auto finish(const RawCompileOptions& raw, CompileOptions& options) -> int {
   if (!raw.bind.empty()) return not_supported_yet("--bind");
   if (const int status = choose_form(raw.form, options); status != done) return status;
+  if (options.signature == "-")
+    return complain("--signature: a file is needed, for the standard output is the program's alone");
   if (options.signature == options.output)
     return complain("OUT and the signature are one file: " + options.output);
+  if (raw.no_fx_passes && (options.time_passes || options.verify_each || !options.dump_passes.empty()))
+    return complain("--time-passes, --verify-each and --dump-passes watch passes, and --no-fx-passes runs none");
   for (const std::string& text : raw.process_groups) {
     std::optional<ProcessGroupOption> group = parse_process_group(text);
     if (!group) return complain("--process-group: " + text + " is not of the form NAME=0,1;2,3");
     options.process_groups.push_back(*std::move(group));
   }
-  if (raw.target_device) {
-    if (raw.target_device->empty()) return complain("--target-device: the name of a device is needed");
-    options.target_device = raw.target_device;
+  if (raw.world_size) {
+    const std::optional<std::int64_t> world_size = parse_world_size(*raw.world_size);
+    if (!world_size)
+      return complain("--world-size: a number of ranks from 1 to " + std::to_string(largest_world) +
+                      " is needed, not " + *raw.world_size);
+    options.world_size = *world_size;
   }
+  if (raw.target_device && !is_device(*raw.target_device))
+    return complain("--target-device: a device such as xla or cuda:1 is needed, not '" + *raw.target_device + "'");
+  options.target_device = raw.target_device;
   options.enable_fx_passes = !raw.no_fx_passes;
   return done;
+}
+
+/// A check of CLI11: what is wrong with a value; empty if nothing is.
+auto is_path(const std::string& value) -> std::string {
+  return value.empty() ? "the name of a file or folder is needed" : "";
 }
 
 void add_compile_options(CLI::App& app, RawCompileOptions& raw, CompileOptions& options) {
@@ -118,26 +156,29 @@ void add_compile_options(CLI::App& app, RawCompileOptions& raw, CompileOptions& 
       ->required();
   app.add_option("--emit", raw.form, form_help);
   app.add_option("--signature", options.signature,
-                 "Where to say how the module is run: its inputs, outputs and what is written back, as JSON");
+                 "Where to say how the module is run: its inputs, outputs and what is written back, as JSON")
+      ->check(is_path);
   app.add_option("--target-device", raw.target_device,
                  "The device that device arguments become; default xla, and for fx-python what they are");
   app.add_flag("--no-fx-passes", raw.no_fx_passes,
                "Take the graph as it is; to be lowered it needs no pass then");
-  app.add_option("--world-size", options.world_size, "Number of ranks that run the program")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24));
+  app.add_option("--world-size", raw.world_size, "Number of ranks that run the program");
   app.add_option("--process-group", raw.process_groups,
                  "NAME=0,1;2,3: the groups that collectives on NAME form, of all ranks; may be given again")
       ->allow_extra_args(false);
   app.add_option("--nki-kernels", options.nki_kernels,
-                 "What the kernel compiler says of the NKI kernels, as JSON");
+                 "What the kernel compiler says of the NKI kernels, as JSON")
+      ->check(is_path);
   app.add_flag("--time-passes", options.time_passes,
                "Print the time of each pass, and what is updated in place");
-  app.add_option("--dump-passes", options.dump_passes, "Folder for the graph before and after each pass");
+  app.add_option("--dump-passes", options.dump_passes, "Folder for the graph before and after each pass")
+      ->check(is_path);
   app.add_flag("--verify-each", options.verify_each,
                "Verify the graph and what is known of it after each pass");
   app.add_option("--bind", raw.bind, "Not supported yet")->allow_extra_args(false);
   app.add_option("--example-inputs", options.example_inputs,
-                 "What the inputs of a printed graph are: blocks 'Input 0:', or a function load_args");
+                 "What the inputs of a printed graph are: blocks 'Input 0:', or a function load_args")
+      ->check(is_path);
 }
 
 }  // namespace
@@ -166,7 +207,14 @@ auto parse_command_line(int argc, const char* const* argv) -> CommandLine {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     const bool is_help = error.get_exit_code() == 0;
-    line.status = is_help ? app.exit(error) : complain(error.what());
+    const bool has_command = !app.get_subcommands().empty();
+    if (is_help)
+      line.status = app.exit(error);
+    else if (has_command || (argc > 1 && argv[1][0] == '-'))
+      line.status = complain(error.what());
+    else
+      line.status = complain((argc > 1 ? "'" + std::string(argv[1]) + "' is no command: " : "a command is needed: ") +
+                             "compile, passes and ops are");
     return line;
   }
   if (compile.parsed()) {

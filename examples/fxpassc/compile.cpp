@@ -10,6 +10,7 @@
 #include <fxpass/emit/hlo_proto.hpp>
 #include <fxpass/emit/hlo_text.hpp>
 #include <fxpass/emit/stablehlo.hpp>
+#include <fxpass/graph/call.hpp>
 #include <fxpass/lower/compile.hpp>
 #include <fxpass/passes/default_pipeline.hpp>
 #include <fxpass/read/nki_kernels.hpp>
@@ -54,6 +55,21 @@ auto read_process_groups(const CompileOptions& options) -> Expected<ProcessGroup
 auto read_kernels(const CompileOptions& options) -> Expected<KernelRegistry> {
   if (options.nki_kernels.empty()) return KernelRegistry();
   return read_nki_kernels(options.nki_kernels);
+}
+
+/// Warns of process groups that no collective names: a misspelt name would pass unnoticed.
+void report_unused_groups(const Graph& graph, const ProcessGroups& groups) {
+  Diagnostics warnings;
+  for (const ProcessGroups::Group& group : groups.groups()) {
+    bool is_used = false;
+    for (NodeId id; id.index < graph.node_count() && !is_used; ++id.index)
+      is_used = graph.op(id).names_group && Call(graph, id).string("group_name") == group.name.view();
+    if (!is_used)
+      warnings.add(Diagnostic::warning(
+          DiagnosticCode::invalid_option,
+          text_of("--process-group: no collective of the program names '", group.name, "'")));
+  }
+  report(stderr, warnings);
 }
 
 // Passes ----------------------------------------------------------------------------------------------------
@@ -132,6 +148,7 @@ auto compile_program(const CompileOptions& options) -> Expected<Result> {
   PassOptions passes{.kernels = &*kernels, .groups = &*groups};
   if (options.target_device) passes.target_device = *options.target_device;
   return read(options).and_then([&](Module<> module) {
+    report_unused_groups(module.graph(), *groups);
     return is_hlo(options.form) ? compile_to_hlo(std::move(module), passes, options)
                                 : compile_to_fx(std::move(module), passes, options);
   });

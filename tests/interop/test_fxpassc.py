@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The command line of fxpassc: what it prints, and what its options that watch the passes do."""
 
+import io
 import json
 import re
+import subprocess
 
 import pytest
 import torch
@@ -92,7 +94,8 @@ def test_a_folder_for_dumps_that_cannot_be_made(fxpassc, tmp_path, program):
     out = tmp_path / "out.hlo"
     result = fxpassc.run("compile", program, "-o", out, "--dump-passes", tmp_path / "file" / "dump")
     # Dumps are for people: without them the result is the same.
-    assert result.returncode == 0 and "warning: " in result.stderr and out.exists()
+    assert result.returncode == 0 and out.exists()
+    assert re.fullmatch(r"fxpass: warning: cannot make folder .*\[file-unwritable\]\n", result.stderr)
 
 
 def test_form_by_ending(fxpassc, tmp_path, program):
@@ -137,12 +140,54 @@ def test_output_and_signature_are_two_files(fxpassc, tmp_path, program):
         ["compile", "in.pt2", "-o", "out.hlo", "--world-size", "0"],
         ["compile", "in.pt2", "-o", "out.hlo", "--process-group", "tp=0,"],
         ["compile", "in.pt2", "-o", "out.hlo", "--signature", "out.hlo"],
+        ["compile", "in.pt2", "-o", "out.hlo", "--signature", "-"],
+        ["compile", "in.pt2", "-o", "out.hlo", "--signature", ""],
+        ["compile", "in.pt2", "-o", "out.hlo", "--dump-passes", ""],
+        ["compile", "in.pt2", "-o", "out.hlo", "--nki-kernels", ""],
+        ["compile", "in.pt2", "-o", "out.hlo", "--example-inputs", ""],
+        ["compile", "in.pt2", "-o", "out.hlo", "--no-fx-passes", "--time-passes"],
+        ["compile", "in.pt2", "-o", "out.hlo", "--no-fx-passes", "--verify-each"],
+        ["compile", "in.pt2", "-o", "out.hlo", "--no-fx-passes", "--dump-passes", "dump"],
+        *(["compile", "in.pt2", "-o", "out.hlo", "--target-device", name] for name in ("foo:bar", "xla:", ":1", "0", "a b")),
     ],
 )
 def test_wrong_usage_is_told_in_one_way(fxpassc, arguments):
     result = fxpassc.run(*arguments)
     assert result.returncode == 2 and not result.stdout
     assert re.fullmatch(r"fxpassc: error: .+\nRun 'fxpassc --help' for the options\.\n", result.stderr)
+
+
+def test_wrong_usage_says_what_is_expected(fxpassc):
+    compiling = ["compile", "in.pt2", "-o", "out.hlo"]
+    assert "'foo' is no command: compile, passes and ops are" in fxpassc.run("foo", "in.pt2").stderr
+    assert "a command is needed: compile, passes and ops are" in fxpassc.run().stderr
+    for size in ("x", "0", "4x", "1e9", "99999999"):
+        expected = f"a number of ranks from 1 to 16777216 is needed, not {size}\n"
+        assert expected in fxpassc.run(*compiling, "--world-size", size).stderr
+
+
+def test_a_device_may_have_a_number(fxpassc, program):
+    assert "cuda:1" in fxpassc.compile(program, "fx-text", "--target-device", "cuda:1")[0]
+
+
+def test_a_process_group_that_nothing_uses_is_warned_of(fxpassc, tmp_path, program):
+    result = fxpassc.run("compile", program, "-o", tmp_path / "out.hlo", "--process-group", "tp=0,1")
+    assert result.returncode == 0
+    assert result.stderr == "fxpass: warning: --process-group: no collective of the program names 'tp' [invalid-option]\n"
+
+
+def test_reading_from_a_pipe(fxpassc, program):
+    text, _ = fxpassc.compile(program, "fx-text")
+    command = [fxpassc.path, "compile", "/dev/stdin", "-o", "-", "--emit", "fx-text", "--no-fx-passes"]
+    # Longer than what is read to tell the form.
+    padded = text + "\n" * 100_000
+    result = subprocess.run(command, input=padded, capture_output=True, text=True, check=False)
+    assert result.returncode == 0 and result.stdout == text
+    exported = torch.export.export(Function(lambda x: x + 1), (torch.ones(3),))
+    archive = io.BytesIO()
+    torch.export.save(exported, archive)
+    result = subprocess.run(command, input=archive.getvalue(), capture_output=True, check=False)
+    assert result.returncode == 1 and b"an archive cannot be read from a pipe" in result.stderr
 
 
 def test_a_process_group_has_one_partition(fxpassc, tmp_path, program):

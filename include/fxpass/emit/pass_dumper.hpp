@@ -25,7 +25,8 @@ namespace fxpass {
 /// Writes `<folder>/passes/00_original.txt` before the first pass, and `<folder>/passes/NN_after_<pass>.txt`
 /// behind the NN-th, if it ran: a title, the replica groups that are known, the graph as FX text, the graph
 /// as Python. A dump is for people who look for an error, so a file that cannot be written stops nothing;
-/// `problems` tells. O(graph as text) a pass.
+/// `problems` tells. A folder that cannot be made is told of once, and then nothing is dumped. O(graph as text)
+/// a pass.
 class PassDumper {
  public:
   /// Behind which passes the graph is dumped: all that ran, or those that do not claim to have changed
@@ -42,9 +43,11 @@ class PassDumper {
     has_original_ = true;
     std::error_code error;
     std::filesystem::create_directories(folder_, error);
+    has_folder_ = !error;
     if (error)
       problems_.add(Diagnostic::warning(DiagnosticCode::file_unwritable,
-                                        text_of("cannot make folder '", folder_.string().c_str(), "'")));
+                                        text_of("cannot make folder '", folder_.string().c_str(),
+                                                "', so no pass is dumped")));
     dump("00_original.txt", "Original FX graph", graph);
   }
   /// Observer: dumps the graph behind a pass.
@@ -73,6 +76,7 @@ class PassDumper {
 
  private:
   void dump(std::string_view file, std::string_view title, const Graph& graph) {
+    if (!has_folder_) return;
     const std::string path = (folder_ / file).string();
     if (Status written = write_file(path, contents(title, graph)); !written)
       for (Diagnostic d : written.error()) {
@@ -111,6 +115,7 @@ class PassDumper {
   std::filesystem::path folder_;
   Behind behind_;
   bool has_original_ = false;
+  bool has_folder_ = false;
   Diagnostics problems_;
 };
 

@@ -109,6 +109,8 @@ constexpr auto operators_of_python_are_atens() -> bool {
          b.function("operator.imatmul", {b.x, b.y}) == "aten.matmul.default" &&
          b.function("operator.setitem", {b.x, 0, 1.0}) == "operator.setitem.default" &&
          b.function("operator.getitem", {b.x, b.slice(1, 3)}) == "operator.getitem.default" &&
+         b.method("__setitem__", {b.x, 0, 1.0}) == "operator.setitem.default" &&
+         b.method("__getitem__", {b.x, b.slice(1, 3)}) == "operator.getitem.default" &&
          b.method("__iadd__", {b.x, b.y}) == "aten.add_.Tensor" &&
          b.method("__and__", {b.m, b.m}) == "aten.bitwise_and.Tensor" &&
          b.method("__add__", {b.x, 1}) == "aten.add.Scalar" &&

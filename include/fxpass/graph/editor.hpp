@@ -170,6 +170,15 @@ class Editor {
   /// Who edits from now on. At `commit` the nodes of each author get the names they would have got if the authors had
   /// edited one after the other, in the order of their numbers.
   constexpr void set_author(std::uint16_t author) { author_ = author; }
+  /// The authors, by their bits, who put nodes in or took some out: all others have left every node in its place.
+  /// O(nodes).
+  [[nodiscard]] constexpr auto movers() const -> std::uint64_t {
+    std::uint64_t set = 0;
+    for (const std::uint16_t author : inserted_by_) set |= std::uint64_t{1} << author;
+    for (const std::uint16_t author : erased_by_)
+      if (author != nobody) set |= std::uint64_t{1} << author;
+    return set;
+  }
   /// Whether replacements have been said that nobody has taken.
   [[nodiscard]] constexpr auto has_replacements() const -> bool { return !replacements_.empty(); }
   /// Hands the replacements said so far to the caller, who carries them out in the editor's stead.

@@ -37,6 +37,7 @@ enum class ValueKind : std::uint8_t {
 struct Name {
   TextId base;                ///< the part that is counted
   std::uint32_t ordinal = 0;  ///< 0: the base alone; k: base_(k-1)
+  friend constexpr auto operator==(Name, Name) -> bool = default;
 };
 
 /// An operator as this graph uses it; one record for each spelling and overload, shared by its nodes.

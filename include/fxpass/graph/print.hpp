@@ -44,6 +44,7 @@ constexpr void append_value(Sink& sink, const Graph& graph, const Argument& a, V
     case ArgumentKind::none: return append_to(sink, "None");
     case ArgumentKind::node:
       if (form == ValueForm::in_call) append_to(sink, '%');
+      if (!graph.holds(a.node())) return append_to(sink, "<erased>");
       return graph.append_name(sink, graph.node(a.node()).name);
     case ArgumentKind::integer: return append_to(sink, a.integer());
     case ArgumentKind::sym_int: return append_to(sink, graph.expression(a.sym_int()));
@@ -137,7 +138,8 @@ constexpr void append_node(Sink& sink, const Graph& graph, NodeId id, std::size_
 
 }  // namespace detail
 
-/// The graph as `print(graph_module.graph)` prints it, last line feed included. Needs a graph that verifies.
+/// The graph as `print(graph_module.graph)` prints it, last line feed included. A node that is used and not there, in a
+/// graph that does not verify, is printed as `<erased>`.
 /// O(nodes + arguments + text).
 template <TextSink Sink>
 constexpr void append_to(Sink& sink, const Graph& graph) {

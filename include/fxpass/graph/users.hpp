@@ -12,14 +12,15 @@
 namespace fxpass {
 
 namespace detail {
-/// Calls `visit(operand, user)` once for each pair, the last user first.
+/// Calls `visit(operand, user)` once for each pair, the last user first. An operand that is no node of the graph, which a
+/// pass may leave that erased what was in use, is passed over: a graph that is broken can still be printed.
 template <class F>
 constexpr void for_each_use_backwards(const Graph& graph, F visit) {
   Pool<NodeId> last_user;
   last_user.resize(graph.node_count(), no_node);
   for (std::uint32_t i = graph.node_count(); i-- > 0;)
     graph.for_each_operand(NodeId{i}, [&](NodeId operand) {
-      if (last_user[operand.index] == NodeId{i}) return;
+      if (!graph.holds(operand) || last_user[operand.index] == NodeId{i}) return;
       last_user[operand.index] = NodeId{i};
       visit(operand, NodeId{i});
     });
@@ -33,7 +34,7 @@ constexpr void for_each_use_backwards(const Graph& graph, F visit) {
 ///     const bool is_read = !users[id].empty();
 class Users {
  public:
-  /// Needs a graph that verifies. O(nodes + arguments).
+  /// O(nodes + arguments).
   constexpr explicit Users(const Graph& graph) {
     const std::uint32_t count = graph.node_count();
     // Counts, then where each node's users end, then, filling from behind, where they begin.

@@ -4,6 +4,7 @@
 // First, so that the errors of this header are told with few lines of "included from".
 #include <fxpass/pass/verdict.hpp>
 
+#include <fxpass/graph/verify.hpp>
 #include <fxpass/lower/default_lowerings.hpp>
 #include <fxpass/lower/lowering.hpp>
 #include <fxpass/lower/signature.hpp>
@@ -244,12 +245,15 @@ constexpr auto check_legality(const hlo::Module& module, const Target& target) -
 ///
 /// Errors, all that there are, each with its node and the line of the model: `missing_lowering`, once for
 /// each operator; `symbolic_size`; `unsupported`, `eager_would_raise` and `missing_metadata` from lowerings;
-/// `invalid_hlo` where a lowering does not give what the program says; `illegal_for_target`, once for each
+/// `invalid_graph` where `verify` refuses the graph; `invalid_hlo` where a lowering does not give what the
+/// program says; `illegal_for_target`, once for each
 /// element type. Of a graph with missing lowerings or symbolic sizes nothing more is looked at. O(nodes +
 /// what lowerings make).
 template <LoweringTarget Target>
 constexpr auto lower_graph(const Graph& graph, const Target& target, LoweringTable table = default_lowerings.table())
     -> Expected<LoweredModule> {
+  // A pass may have left a graph that is none; what follows relies on it.
+  if (Status sound = verify(graph); !sound) return std::move(sound).error();
   Expected<LoweredModule> lowered = detail::GraphLowering(graph, table).run();
   if (!lowered) return lowered;
   if (Status legal = detail::check_legality(lowered->module, target); !legal) return std::move(legal).error();

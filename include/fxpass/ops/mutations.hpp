@@ -167,6 +167,10 @@ inline constexpr std::string_view unannotated_writers[] = {
 /// underscore, Python's the i of `operator.iadd`.
 [[nodiscard]] constexpr auto name_says_write(std::string_view base) -> bool {
   const std::string_view last = base.substr(base.rfind('.') + 1);
+  for (const std::string_view write : {"setattr", "delattr", "setitem", "delitem"})
+    if (last == write || (last.size() == write.size() + 4 && last.starts_with("__") && last.ends_with("__") &&
+                          last.substr(2, write.size()) == write))
+      return true;
   return last.ends_with('_') && !last.starts_with("__") && !last.ends_with("__");
 }
 

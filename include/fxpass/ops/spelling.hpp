@@ -208,6 +208,8 @@ struct Operation {
     if (s.spelling == method) return {s.base, "dtype", s.parameters, s.dtype};
   if (method.size() > 4 && method.starts_with("__") && method.ends_with("__")) {
     const std::string_view plain = method.substr(2, method.size() - 4);
+    if (plain == "setitem") return {"operator.setitem", "", ""};
+    if (plain == "getitem") return {"operator.getitem", "", ""};
     for (const PythonSpelling& s : python_functions) {
       std::string_view name = s.spelling;
       if (!name.starts_with("operator.")) continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fxpass/fwd.hpp>
 #include <fxpass/pass/fact.hpp>
 #include <fxpass/support/span.hpp>
 
@@ -202,12 +203,19 @@ using establishes_when_on_of = typename detail::EstablishesWhenOnOf<P>::type;
 
 /// A fact as a value.
 struct FactInfo {
+  /// What becomes of an artifact that names nodes when a pass that keeps it moves them.
+  enum class Tie : std::uint8_t {
+    none,      ///< it names none
+    follows,   ///< it has a `renumber(const Renumbering&)`, and the pass has to say where they went
+    in_place,  ///< the pass may not: what it is about may be no more, or new
+  };
   std::uint64_t id = 0;                     ///< of the type; what facts are compared by
   std::string_view name;                    ///< of the fact
   Status (*check)(const Graph&) = nullptr;  ///< null where a graph cannot show it
   bool has_artifact = false;                ///< whether a value comes with it
   /// Whether `check` is there. g++ 12 with -fsanitize=undefined has no constant comparison of a function with null.
   bool has_check = false;
+  Tie tie = Tie::none;  ///< of the artifact
 
   /// Whether a check can vouch for it behind a pass that promises nothing. None can for an artifact: it may be stale.
   [[nodiscard]] constexpr auto can_be_rechecked() const -> bool { return has_check && !has_artifact; }
@@ -215,12 +223,21 @@ struct FactInfo {
 };
 
 namespace detail {
+/// A fact whose artifact speaks of nodes by their ids, and can follow them when they move.
+template <class F>
+concept FollowsNodes =
+    requires(typename F::artifact& artifact, const Renumbering& moved) { artifact.renumber(moved); };
 template <class F>
 [[nodiscard]] consteval auto info_of_fact() -> FactInfo {
   FactInfo info{type_id<F>, F::name, nullptr, FactWithArtifact<F>};
   if constexpr (CheckableFact<F>) {
     info.check = &F::check;
     info.has_check = true;
+  }
+  if constexpr (requires { requires F::of_nodes_in_place; }) {
+    info.tie = FactInfo::Tie::in_place;
+  } else if constexpr (FollowsNodes<F>) {
+    info.tie = FactInfo::Tie::follows;
   }
   return info;
 }

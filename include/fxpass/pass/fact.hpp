@@ -21,6 +21,10 @@
 ///       static constexpr auto check(const Graph& graph) -> Status;      // where a graph can show it
 ///       using artifact = T;                                             // where a value comes with it: an analysis
 ///     };
+///
+/// An artifact that names nodes has `renumber(const Renumbering&)`, by which it follows them when a pass that keeps the
+/// fact moves some. If it cannot, since nodes that are put in would be new to it, the fact says
+/// `static constexpr bool of_nodes_in_place = true;`: a pass that keeps it and moves nodes is an error when it runs.
 
 namespace fxpass {
 

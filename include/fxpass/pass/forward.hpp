@@ -130,6 +130,7 @@ struct SweepOutcome {
   std::size_t failed = no_pass;
   Diagnostics errors;
   std::optional<Renumbering> moved;  ///< where nodes went, if the graph was edited
+  std::uint64_t movers = 0;          ///< the passes that put nodes in or took some out, by their bits
 };
 
 /// A set of the passes of one traversal, by their bits.
@@ -235,7 +236,10 @@ class SweepRunner {
       (turn<I>(passes, static_cast<SweepState<I, sweep_state<P>>&>(states).value), ...);
       if (running_ == 0) break;
     }
-    if (sweep_.editor_ && running_ != 0) outcome_.moved = sweep_.editor_->commit();
+    if (sweep_.editor_ && running_ != 0) {
+      outcome_.movers = sweep_.editor_->movers();
+      outcome_.moved = sweep_.editor_->commit();
+    }
     (finish<I>(passes, static_cast<SweepState<I, sweep_state<P>>&>(states).value, contexts[I]), ...);
     return std::move(outcome_);
   }

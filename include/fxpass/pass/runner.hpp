@@ -52,6 +52,7 @@ struct StepPlan {
   std::array<bool, N> holds{};      ///< whether the fact is true then
   std::array<bool, N> rechecked{};  ///< whether it has to be checked, since the pass promises nothing of it
   bool rechecks = false;            ///< whether any of them
+  std::size_t tied = N;             ///< a fact that the pass keeps and whose artifact names nodes; N: there is none
 };
 
 /// How a pass runs: by itself, or in one traversal with others, which is run in place of the first.
@@ -92,6 +93,7 @@ struct RunPlan {
 
   /// What there is to do behind each pass.
   static constexpr auto steps = [] {
+    constexpr std::array<Span<const FactInfo>, pass_count> filled_in{fact_infos<filled_in_by<P>>...};
     std::array<StepPlan<fact_count>, pass_count> result{};
     for (std::size_t i = 0; i < pass_count; ++i) {
       const Contract& contract = *contracts_of<P...>[i];
@@ -101,6 +103,10 @@ struct RunPlan {
         result[i].rechecked[u] = contract.keeping == Keeping::undeclared && fact.can_be_rechecked() &&
                                  facts_before[i][u] && !Contract::lists(contract.establishes, fact);
         result[i].rechecks = result[i].rechecks || result[i].rechecked[u];
+        if (facts_before[i][u] && facts_before[i + 1][u] && fact.tie != FactInfo::Tie::none &&
+            !Contract::lists(filled_in[i], fact) &&
+            (result[i].tied == fact_count || fact.tie == FactInfo::Tie::in_place))
+          result[i].tied = u;
       }
     }
     return result;
@@ -184,6 +190,7 @@ class Run<facts<F...>> {
   template <class Pass>
   constexpr auto run_pass(Alone, const Pass& pass, const Plan& plan) -> bool {
     if constexpr (!std::same_as<filled_in_by<Pass>, facts<>>) clear_artifacts(pass);
+    if constexpr (!LooksAtGraph<Pass> && !LooksAtArtifacts<Pass>) note_nodes(plan);
     context_of_last_ = Context();
     if constexpr (LooksAtArtifacts<Pass>) {
       artifacts_for<Pass> artifacts(slots_);
@@ -197,15 +204,20 @@ class Run<facts<F...>> {
     return finish_pass<filled_in_by<Pass>>(Pass::name, plan);
   }
 
-  /// Runs forward passes in one traversal. `plan` is that of the last one.
+  /// Runs forward passes in one traversal. `plans` is that of the first one, and behind it those of the others.
   template <class... Pass>
-  constexpr auto run_together(const Plan& plan, const Pass&... passes) -> bool {
+  constexpr auto run_together(const Plan* plans, const Pass&... passes) -> bool {
     (clear_artifacts(passes), ...);
     constexpr std::array<std::string_view, sizeof...(Pass)> names{Pass::name...};
     std::array<Context, sizeof...(Pass)> contexts;
     SweepOutcome outcome =
         SweepRunner<Pass...>::run(graph_, contexts, artifacts_for<Pass>(slots_)..., passes...);
     if (outcome.moved) contexts.back().renumbered(*std::move(outcome.moved));
+    for (std::size_t k = 0; k < contexts.size() && k < outcome.failed && outcome.movers != 0; ++k) {
+      if ((outcome.movers >> k & 1U) == 0 || !is_in_place(plans[k])) continue;
+      outcome.failed = k;
+      outcome.errors = cannot_follow(plans[k]);
+    }
     for (std::size_t k = 0; k < contexts.size() && (outcome.failed == no_pass || k <= outcome.failed); ++k)
       pass_on(names[k], contexts[k]);
     context_of_last_ = std::move(contexts.back());
@@ -213,7 +225,7 @@ class Run<facts<F...>> {
       status_ = in_pass(names[outcome.failed], std::move(outcome.errors));
       return false;
     }
-    return finish<facts<>>(names.back(), plan);
+    return finish<facts<>>(names.back(), plans[contexts.size() - 1]);
   }
 
   Context* context_;
@@ -221,6 +233,7 @@ class Run<facts<F...>> {
   Graph graph_;
   Context context_of_last_;
   Status status_;  ///< that of the last pass
+  Pool<Name> nodes_before_;  ///< what the nodes were called, where that is of use
   bool is_part_ = false;
 
   /// The facts that are true behind a pass.
@@ -235,10 +248,42 @@ class Run<facts<F...>> {
   template <class Made>
   constexpr auto finish_pass(std::string_view pass, const Plan& plan) -> bool {
     pass_on(pass, context_of_last_);
+    if (status_ && plan.tied < sizeof...(F)) check_nodes(plan);
     if (status_) return finish<Made>(pass, plan);
     status_ = in_pass(pass, std::move(status_.error()));
     return false;
   }
+
+  // What a pass keeps must not come to speak of other nodes: a write that is taken for another one is lost.
+  /// O(nodes), before a pass that keeps what names nodes.
+  constexpr void note_nodes(const Plan& plan) {
+    if (plan.tied == sizeof...(F)) return;
+    nodes_before_.clear();
+    for (const Node& node : graph_.nodes()) nodes_before_.push_back(node.name);
+  }
+  /// O(nodes).
+  constexpr void check_nodes(const Plan& plan) {
+    if (!is_in_place(plan) && !context_of_last_.moves().empty()) return;
+    bool is_same = nodes_before_.size() == graph_.node_count();
+    for (std::uint32_t i = 0; is_same && i < nodes_before_.size(); ++i)
+      is_same = nodes_before_[i] == graph_.node(NodeId{i}).name;
+    if (!is_same) status_ = cannot_follow(plan);
+  }
+  [[nodiscard]] static constexpr auto is_in_place(const Plan& plan) -> bool {
+    return plan.tied < sizeof...(F) && fact_infos<facts<F...>>[plan.tied].tie == FactInfo::Tie::in_place;
+  }
+  [[nodiscard]] static constexpr auto cannot_follow(const Plan& plan) -> Diagnostic {
+    const std::string_view kept = fact_infos<facts<F...>>[plan.tied].name;
+    Text mend;
+    if (is_in_place(plan))
+      mend = text_of("let it run before the pass that establishes '", kept, "', or not keep it");
+    else
+      mend = Text("say where they went, by context.renumbered(editor.commit())");
+    return Diagnostic::error(DiagnosticCode::fact_violated,
+                             text_of("the pass moves nodes, and '", kept,
+                                     "', which it says to keep, would speak of other ones; ", mend));
+  }
+
   /// Has artifacts follow the nodes, and checks what the pass may have made untrue.
   template <class Made>
   constexpr auto finish(std::string_view pass, const Plan& plan) -> bool {
@@ -277,8 +322,7 @@ class Run<facts<F...>> {
   }
   template <class Fact, class Made>
   constexpr void renumber_artifact(const Renumbering& moved, bool holds) {
-    if constexpr (requires(typename Fact::artifact& artifact) { artifact.renumber(moved); } &&
-                  !lists<Fact, Made>)
+    if constexpr (FollowsNodes<Fact> && !lists<Fact, Made>)
       if (holds) static_cast<ArtifactSlot<Fact>&>(slots_).value.renumber(moved);
   }
   constexpr void pass_on(std::string_view pass, const Context& context) {
@@ -351,7 +395,7 @@ class PipelineRunner : Run<typename RunPlan<typename M::facts, P...>::Universe> 
     if constexpr (Plan::ways[I].is_alone) {
       run_pass(Alone(), pass, Plan::steps[I]);
     } else {
-      this->run_together(Plan::steps[I], pass);
+      this->run_together(&Plan::steps[I], pass);
     }
     if (status) {
       const Context& said = this->context_of_last_;
@@ -395,7 +439,7 @@ class PipelineRunner : Run<typename RunPlan<typename M::facts, P...>::Universe> 
     if constexpr (sizeof...(K) == 0) {
       return true;
     } else {
-      return this->run_together(Plan::steps[First + sizeof...(K) - 1], member<First + K>(*passes_)...);
+      return this->run_together(&Plan::steps[First], member<First + K>(*passes_)...);
     }
   }
 

@@ -6,7 +6,7 @@
 #include <fxpass/support/span.hpp>
 
 #include <cstdint>
-#include <optional>
+#include <utility>
 
 /// @file
 /// `AliasAnalysis`: which values share a storage, through which views, and who writes where.
@@ -89,7 +89,8 @@ struct Write {
   friend constexpr auto operator==(const Write&, const Write&) -> bool = default;
 };
 
-/// What alias analysis found. Ids are those of the graph it was made for.
+/// What alias analysis found. Ids are those of the graph it was made for: nodes that are put in or taken out later can be
+/// views and writes that it does not know of.
 class AliasAnalysis {
  public:
   /// The view that node `id` is; `no_view` for what is no tensor, and for a tensor with a storage of its own that nobody
@@ -116,13 +117,13 @@ class AliasAnalysis {
   [[nodiscard]] constexpr auto strides(const View& v) const -> Span<const std::int64_t> {
     return numbers_.view(Range{v.dims + v.rank, v.rank});
   }
-  /// For a permute: which dimension of the parent each dimension is.
   /// Whether it has no elements. Needs `has_geometry`.
   [[nodiscard]] constexpr auto is_empty(const View& v) const -> bool {
     for (const std::int64_t size : sizes(v))
       if (size == 0) return true;
     return false;
   }
+  /// For a permute: which dimension of the parent each dimension is.
   [[nodiscard]] constexpr auto order(const View& v) const -> Span<const std::int64_t> {
     return numbers_.view(v.step.order);
   }
@@ -181,6 +182,19 @@ class AliasAnalysis {
   constexpr void mark_undecidable(std::uint32_t storage) { storages_[storage].undecidable = true; }
   /// Numbers for `ViewStep::order`.
   constexpr auto add_numbers(Span<const std::int64_t> numbers) -> Range { return numbers_.append(numbers); }
+
+  /// Has it speak of the same nodes where they are now: what it was made during, an edit, has been carried out. O(nodes).
+  constexpr void renumber(const Renumbering& moved) {
+    Pool<std::uint32_t> of_node;
+    for (std::uint32_t i = 0; i < of_node_.size(); ++i)
+      if (const NodeId now = moved[NodeId{i}]; now != no_node && of_node_[i] != no_view) {
+        if (of_node.size() <= now.index) of_node.resize(now.index + 1, no_view);
+        of_node[now.index] = of_node_[i];
+      }
+    of_node_ = std::move(of_node);
+    for (Storage& storage : storages_) storage.base = moved[storage.base];
+    for (Write& write : writes_) write.node = moved[write.node];
+  }
 
   /// Equal if the same nodes are the same views and the same writes go into them, by id.
   friend constexpr auto operator==(const AliasAnalysis&, const AliasAnalysis&) -> bool = default;

@@ -58,6 +58,8 @@ struct AliasesAnalysed {
   static constexpr std::string_view name = "aliases_analysed";
   using provider = AliasingOutputRewritePass;
   using artifact = AliasAnalysis;
+  /// Writes and storages are those of nodes at their places: what is put in or taken out may be one of them.
+  static constexpr bool of_nodes_in_place = true;
 };
 
 /// Every input that the program writes has an output that is its new value: io_map is complete.

@@ -78,9 +78,11 @@ class OutOfPlaceRewriter {
         return {};
       default: break;
     }
-    // A write into no elements.
-    if (writes.empty() && rule != ops::WriteRule::unknown && rule != ops::WriteRule::batch_norm) return drop(sweep);
-    if (writes.empty()) return keep(sweep);
+    if (writes.empty()) {
+      if (rule == ops::WriteRule::unknown || rule == ops::WriteRule::batch_norm) return keep(sweep);
+      if (!writes_no_elements(graph, id)) return unseen_write(graph, id);
+      return drop(sweep);
+    }
     if (rule == ops::WriteRule::batch_norm) return rewrite_batch_norm(sweep, writes);
     Status done = rewrite_in_place(sweep, rule, writes.front().view);
     if (done) sweep.editor().erase(id);
@@ -102,6 +104,17 @@ class OutOfPlaceRewriter {
     if (view == ops::ViewRule::reshape && first_operand(sweep.graph(), id) != operand) retarget_to_reshape(sweep);
     values_.define(id);
     return {};
+  }
+  [[nodiscard]] constexpr auto writes_no_elements(const Graph& graph, NodeId id) const -> bool {
+    const NodeId self = first_operand(graph, id);
+    const std::uint32_t view = self == no_node ? no_view : analysis_->view_of(self);
+    return view != no_view && analysis_->view(view).has_geometry && analysis_->is_empty(analysis_->view(view));
+  }
+  /// A pass that ran since the analysis has made a call a write.
+  [[nodiscard]] static constexpr auto unseen_write(const Graph& graph, NodeId id) -> Diagnostic {
+    return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                    text_of(graph.target(id), " writes into a tensor and was not there when aliases were analysed; let the "
+                            "pass that made it run before that"));
   }
   [[nodiscard]] static constexpr auto first_operand(const Graph& graph, NodeId id) -> NodeId {
     const auto arguments = graph.arguments(id);

@@ -7,8 +7,8 @@ struct RefuseDropout {  // a pass: a plain struct
 
   constexpr auto run(const fxpass::Graph& graph, fxpass::Context&) const -> fxpass::Status {  // it only looks
     for (fxpass::NodeId id; id.index < graph.node_count(); ++id.index)
-      if (graph.schema(graph.op(id)).base() == "aten.dropout")
-        return fxpass::error_at(graph, id, fxpass::DiagnosticCode::unsupported, "is of no use in inference");
+      if (graph.schema(graph.op(id)).base() == "aten.dropout" && fxpass::Call(graph, id).boolean("train") == true)
+        return fxpass::error_at(graph, id, fxpass::DiagnosticCode::unsupported, "is for training: call eval() first");
     return {};
   }
 };

@@ -182,6 +182,22 @@ constexpr auto writes_that_were_not_analysed_are_refused() -> bool {
 }
 FXPASS_TEST_TWICE(writes_that_were_not_analysed_are_refused)
 
+/// Looks at the graph.
+struct Looks {
+  static constexpr std::string_view name = "looks";
+  constexpr auto run(const Graph& graph, Context& context) const -> Status {
+    context.count("nodes", graph.node_count());
+    return {};
+  }
+};
+constexpr auto who_moves_nothing_goes_on() -> bool {
+  return get_default_pass_manager()
+      .insert_before<InPlaceToOutOfPlacePass>(Looks())
+      .insert_before<InPlaceToOutOfPlacePass>(KeepsApart())(Module<>(program()))
+      .has_value();
+}
+FXPASS_TEST_TWICE(who_moves_nothing_goes_on)
+
 constexpr auto moves_matter_only_to_artifacts() -> bool {
   const auto module =
       get_default_pass_manager().insert_before<AliasingOutputRewritePass>(Edits<Manner::is_silent>{})(Module<>(program()));

@@ -229,7 +229,7 @@ TEST_CASE("files of other kinds") {
             .starts_with(": error: the file is no program that fxpass reads: those are .pt2 archives"));
   CHECK(of_text("  \n ").starts_with(": error: the file is no program that fxpass reads"));
   CHECK(of_text("graph():\n    %x : [num_users=0] = placeholder[target=x]\n") ==
-        ": error: printed FX graphs and FX code are not supported yet [unsupported]");
+        ":1:1: error: the graph has no line 'return ...' [file-malformed]");
   CHECK(of_text("{}") == ": error: the JSON is neither an exported program nor FX JSON [file-malformed]");
   CHECK(of_text(R"({"format": "fxpass.fx"})") == ": error: member 'version' is missing [file-malformed]");
   CHECK(of_text(R"({"schema_version": {"major": 8, "minor": 1}})") ==

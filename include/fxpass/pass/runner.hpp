@@ -52,7 +52,7 @@ struct StepPlan {
   std::array<bool, N> holds{};      ///< whether the fact is true then
   std::array<bool, N> rechecked{};  ///< whether it has to be checked, since the pass promises nothing of it
   bool rechecks = false;            ///< whether any of them
-  std::size_t tied = N;             ///< a fact that the pass keeps and whose artifact names nodes; N: there is none
+  std::size_t tied = N;             ///< a fact whose artifact names nodes, kept by a pass that may move them; N: none
 };
 
 /// How a pass runs: by itself, or in one traversal with others, which is run in place of the first.
@@ -94,6 +94,7 @@ struct RunPlan {
   /// What there is to do behind each pass.
   static constexpr auto steps = [] {
     constexpr std::array<Span<const FactInfo>, pass_count> filled_in{fact_infos<filled_in_by<P>>...};
+    constexpr std::array<bool, pass_count> only_looks{LookingPass<P>...};
     std::array<StepPlan<fact_count>, pass_count> result{};
     for (std::size_t i = 0; i < pass_count; ++i) {
       const Contract& contract = *contracts_of<P...>[i];
@@ -104,7 +105,7 @@ struct RunPlan {
                                  facts_before[i][u] && !Contract::lists(contract.establishes, fact);
         result[i].rechecks = result[i].rechecks || result[i].rechecked[u];
         if (facts_before[i][u] && facts_before[i + 1][u] && fact.tie != FactInfo::Tie::none &&
-            !Contract::lists(filled_in[i], fact) &&
+            !only_looks[i] && !Contract::lists(filled_in[i], fact) &&
             (result[i].tied == fact_count || fact.tie == FactInfo::Tie::in_place))
           result[i].tied = u;
       }
@@ -190,7 +191,7 @@ class Run<facts<F...>> {
   template <class Pass>
   constexpr auto run_pass(Alone, const Pass& pass, const Plan& plan) -> bool {
     if constexpr (!std::same_as<filled_in_by<Pass>, facts<>>) clear_artifacts(pass);
-    if constexpr (!LooksAtGraph<Pass> && !LooksAtArtifacts<Pass>) note_nodes(plan);
+    note_nodes(plan);
     context_of_last_ = Context();
     if constexpr (LooksAtArtifacts<Pass>) {
       artifacts_for<Pass> artifacts(slots_);

@@ -180,6 +180,7 @@ static_assert(PassObserver<Observer>);
 }
 
 // lower/ -------------------------------------------------------------------------------------------------------------
+// docs/lowering.md has it too, with the test
 struct LowerCube {
   static constexpr std::string_view op = "mylib.cube";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -187,8 +188,7 @@ struct LowerCube {
     return c.builder().multiply(x, c.builder().multiply(x, x));
   }
 };
-constexpr auto mine = default_lowerings + lowerings<LowerCube>{};
-// docs/lowering.md
+constexpr auto with_cube = default_lowerings + lowerings<LowerCube>{};
 static_assert([] {
   GraphBuilder b;
   b.declare_operator("torch.ops.mylib.cube.default", "mylib.cube.default(Tensor x) -> Tensor");
@@ -196,7 +196,7 @@ static_assert([] {
   const NodeId x = b.placeholder("x", vector);
   b.output({b.call_function("torch.ops.mylib.cube.default", {x}, vector)});
 
-  const auto lowered = lower_graph(std::move(b).finish(), xla, mine.table());
+  const auto lowered = lower_graph(std::move(b).finish(), xla, with_cube.table());
   if (!lowered) return false;
   const Text text = emit<HloText>(*lowered);
   return text.view().find("multiply(%x.1, %multiply.2)") != std::string_view::npos;
@@ -208,6 +208,6 @@ struct LowerSum {
     return c.builder().add(a, b);
   }
 };
-[[maybe_unused]] constexpr auto more = mine + lowerings<LowerSum>{};
+[[maybe_unused]] constexpr auto more = with_cube + lowerings<LowerSum>{};
 
 }  // namespace

@@ -28,7 +28,7 @@
 ///         return c.builder().multiply(x, c.builder().multiply(x, x));
 ///       }
 ///     };
-///     constexpr auto mine = default_lowerings + lowerings<LowerCube>{};
+///     constexpr auto with_cube = default_lowerings + lowerings<LowerCube>{};
 ///
 /// `op` names all overloads ("aten.max") or one ("aten.max.dim"), which goes before the former. It may be an
 /// array of such names. `lower` returns one value, a `Pool` of them for a tuple, or nothing for an operator

@@ -98,4 +98,18 @@ constexpr auto an_old_value_is_not_written_back() -> bool {
 }
 FXPASS_TEST_TWICE(an_old_value_is_not_written_back)
 
+/// Of what is no tensor nothing can be missing; of a value that a printed graph does not describe, all is.
+constexpr auto an_output_without_a_shape_says_why() -> bool {
+  const auto error_of = [](ValueKind kind) {
+    GraphBuilder b;
+    ValueSpec value;
+    value.kind = kind;
+    b.output({b.call_function("torch.ops.mylib.f.default", {b.placeholder("x", value)}, value)});
+    return signature_of(std::move(b).finish()).error().front().code;
+  };
+  return error_of(ValueKind::none) == DiagnosticCode::missing_metadata &&
+         error_of(ValueKind::sym_int) == DiagnosticCode::unsupported;
+}
+FXPASS_TEST_TWICE(an_output_without_a_shape_says_why)
+
 }  // namespace

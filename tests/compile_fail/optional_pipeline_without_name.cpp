@@ -10,11 +10,9 @@
 
 using namespace fxpass;
 
-constexpr auto passes(bool functionalises) {
-  constexpr auto both = pipeline(AliasingOutputRewritePass{}, InPlaceToOutOfPlacePass{});
+inline constexpr auto both = pipeline(AliasingOutputRewritePass{}, InPlaceToOutOfPlacePass{});
 #ifdef FXPASS_CONTROL
-  return DeviceRewriterPass{} | optional_pass(named<"functionalise">(both), functionalises);
+inline constexpr auto maybe_both = optional_pass(named<"functionalise">(both), true);
 #else
-  return DeviceRewriterPass{} | optional_pass(both, functionalises);
+inline constexpr auto maybe_both = optional_pass(both, true);
 #endif
-}

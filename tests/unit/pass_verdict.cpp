@@ -30,9 +30,9 @@ template <class O, class Why>
 constexpr bool is_no_observer_for =
     std::same_as<decltype(judge_observer<O>()), not_an_observer<std::remove_const_t<O>, Why>> &&
     !PassObserver<O>;
-template <class L, class Why>
+template <class L, class... Why>
 constexpr bool is_no_lowering_for =
-    std::same_as<verdict_on_lowering<L>, not_a_lowering<L, Why>> && !Lowering<L>;
+    std::same_as<verdict_on_lowering<L>, not_a_lowering<L, Why...>> && !Lowering<L>;
 
 // Passes ----------------------------------------------------------------------------------------------------
 struct SomeFact {
@@ -420,16 +420,37 @@ static_assert(is_no_lowering_for<LowersOps, has_member_ops_where_op_is_meant>);
 static_assert(is_no_lowering_for<LowersNumber, op_must_be_a_text_or_an_array_of_texts>);
 static_assert(is_no_lowering_for<LowersMember, op_must_be_static>);
 static_assert(is_no_lowering_for<LowersLater, op_must_be_a_constant>);
+struct LowersSchema : Lowers {
+  static constexpr std::string_view op = "mylib::one";
+};
+struct LowersAttribute : Lowers {
+  static constexpr std::array<std::string_view, 2> op{"mylib.one", "torch.ops.mylib.one"};
+};
+struct LowersEmpty : Lowers {
+  static constexpr std::string_view op = "";
+};
+static_assert(is_no_lowering_for<LowersSchema, op_must_be_written_like_aten_dot_relu_or_aten_dot_relu_dot_default>);
+static_assert(
+    is_no_lowering_for<LowersAttribute, op_must_be_written_like_aten_dot_relu_or_aten_dot_relu_dot_default>);
+static_assert(is_no_lowering_for<LowersEmpty, op_must_be_written_like_aten_dot_relu_or_aten_dot_relu_dot_default>);
 // A template does not hide that there is a `lower`.
 static_assert(is_no_lowering_for<LowersNodes, lower_must_take_a_context_and_a_call>);
-static_assert(is_no_lowering_for<LowersNothing, has_no_lower>);
+static_assert(is_no_lowering_for<LowersNothing, has_no_lower, lower_must_take_a_context_and_a_call>);
 static_assert(lowering_verdict<lowerings<LowersOne>>::ok);
 // The clash is looked for when each is a lowering.
 static_assert(std::same_as<lowering_verdict<lowerings<LowersOne, LowersNothing, LowersOne>>,
-                           not_a_lowering<LowersNothing, has_no_lower>>);
+                           not_a_lowering<LowersNothing, has_no_lower, lower_must_take_a_context_and_a_call>>);
 static_assert(std::same_as<lowering_verdict<lowerings<LowersOne, LowersTwo>>,
                            duplicate_lowering<lowering<LowersTwo>, lowers_the_operator_of<LowersOne>,
                                               to_mend<override_with<lowerings<LowersTwo>>>>>);
+using fxpass::detail::judge_override;
+struct LowersThree : Lowers {
+  static constexpr std::string_view op = "mylib.three";
+};
+static_assert(decltype(judge_override<lowerings<LowersTwo>, lowerings<LowersThree, LowersOne>>())::ok);
+static_assert(std::same_as<decltype(judge_override<lowerings<LowersTwo>, lowerings<LowersThree>>()),
+                           wrong_argument<override_with<lowerings<LowersThree>>, which_overrides_nothing,
+                                          to_mend<add_it_with_plus>>>);
 static_assert(std::same_as<lowering_verdict<LowersOne>,
                            not_a_list_of_lowerings<LowersOne, to_mend<write<lowerings<LowersOne>>>>>);
 static_assert(std::same_as<lowering_verdict<int>, not_a_list_of_lowerings<int>>);

@@ -56,6 +56,18 @@ concept HasConstantOp =
     HasStaticOp<L> && (requires { typename Constant<std::string_view(L::op).size()>; } ||
                        requires { typename Constant<std::string_view(*L::op.begin()).size()>; });
 
+/// Whether names are those that `Operator` has, not those of a schema ("aten::relu") or of Python's attribute
+/// ("torch.ops.aten.relu"), which no call would ever be looked up by.
+constexpr auto name_operators(std::string_view name) -> bool {
+  return !name.empty() && name.find("::") == std::string_view::npos && !name.starts_with("torch.ops.");
+}
+template <OperatorNames Names>
+constexpr auto name_operators(const Names& names) -> bool {
+  for (const std::string_view name : names)
+    if (!name_operators(name)) return false;
+  return true;
+}
+
 template <class L>
 concept LowersCalls = requires(LoweringContext& c, const Call& call) { L::lower(c, call); };
 /// What `lower` returns is a value, several, or nothing.
@@ -93,13 +105,15 @@ template <class L>
     return not_a_lowering<L, op_must_be_static>();
   } else if constexpr (!HasConstantOp<L>) {
     return not_a_lowering<L, op_must_be_a_constant>();
+  } else if constexpr (!name_operators(L::op)) {
+    return not_a_lowering<L, op_must_be_written_like_aten_dot_relu_or_aten_dot_relu_dot_default>();
   } else if constexpr (!LowersCalls<L>) {
     if constexpr (requires(L& l, LoweringContext& c, const Call& call) { l.lower(c, call); })
       return not_a_lowering<L, lower_must_be_static>();
     else if constexpr (MentionsLower<L>)
       return not_a_lowering<L, lower_must_take_a_context_and_a_call>();
     else
-      return not_a_lowering<L, has_no_lower>();
+      return not_a_lowering<L, has_no_lower, lower_must_take_a_context_and_a_call>();
   } else if constexpr (!LoweringResult<result_of_lowering<L>>) {
     return not_a_lowering<L, lower_must_return_a_value_or_a_pool_of_values_or_nothing>();
   } else {
@@ -317,7 +331,8 @@ struct lowerings {
     return detail::LoweringClash{};
   }();
 
-  /// These lowerings, those of `other` in place of any for the same operator.
+  /// These lowerings, those of `other` in place of any for the same operator. An `other` without any such
+  /// lowering does not compile: its names are misspelt, or `+` is meant.
   template <class Other>
   [[nodiscard]] constexpr auto override_with(Other) const;
 
@@ -384,6 +399,29 @@ struct VerdictOnLowerings<lowerings<L...>> {
 template <LoweringList List>
 struct VerdictOnLowerings<List> : VerdictOnLowerings<typename List::list> {};
 
+/// Whether two lists have a name in common.
+template <std::size_t N, std::size_t M>
+constexpr auto share_a_name(const std::array<ListedOperator, N>& a, const std::array<ListedOperator, M>& b) -> bool {
+  std::size_t i = 0;
+  for (const ListedOperator& each : b) {
+    while (i < N && a[i] < each) ++i;
+    if (i < N && a[i].is_named_as(each)) return true;
+  }
+  return false;
+}
+/// The verdict on `Other` in place of lowerings of `List`.
+template <class List, class Other>
+[[nodiscard]] consteval auto judge_override() {
+  using namespace verdict;
+  using OnOther = typename VerdictOnLowerings<Other>::type;
+  if constexpr (!OnOther::ok)
+    return OnOther();
+  else if constexpr (!share_a_name(List::operators, Other::list::operators))
+    return wrong_argument<override_with<Other>, which_overrides_nothing, to_mend<add_it_with_plus>>();
+  else
+    return in_order();
+}
+
 /// The verdict on the second list, and then on both.
 template <class Verdict, class First, class Second>
 struct VerdictOnBoth {
@@ -408,7 +446,7 @@ using lowering_verdict = typename detail::VerdictOnLowerings<List>::type;
 template <class... L>
 template <class Other>
 constexpr auto lowerings<L...>::override_with(Other) const {
-  using Verdict = lowering_verdict<Other>;
+  using Verdict = decltype(detail::judge_override<lowerings, Other>());
   static_assert(sizeof(check_verdict<Verdict>) != 0);
   if constexpr (Verdict::ok)
     return typename detail::Overridden<lowerings, typename Other::list>::type{};

@@ -176,12 +176,13 @@ template <class P>
   }
 }
 /// Not for a pipeline as such, whose passes stand for themselves: `named<"x">(pipeline(a, b))` is a pass.
+/// Its return type is deduced: to Clang the call is then no constant expression gone wrong on top of the error.
 template <class... P>
-[[nodiscard]] constexpr auto optional_pass(const Pipeline<P...>&, bool) -> Rejected {
+[[nodiscard]] constexpr auto optional_pass(const Pipeline<P...>&, bool) {
   using Verdict = verdict::not_a_pass<Pipeline<P...>, verdict::is_a_pipeline_without_a_name,
                                       verdict::to_mend<verdict::wrap_in_named<Pipeline<P...>>>>;
   static_assert(sizeof(check_verdict<Verdict>) != 0);
-  return {};
+  return Rejected();
 }
 
 }  // namespace fxpass

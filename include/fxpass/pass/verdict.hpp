@@ -198,6 +198,7 @@ struct is_given;
 struct which_may_hold_errors_in_place_of_a_value;
 struct where_a_context_belongs;
 struct which_is_not_lowered;
+struct which_overrides_nothing;
 struct which_is_no_graph;
 struct which_is_no_module;
 struct which_is_no_hana_sequence;
@@ -245,6 +246,7 @@ struct emit_its_graph;
 struct lower_it_first;
 template <class List>
 struct override_with;
+struct add_it_with_plus;
 template <class List>
 struct write;
 struct allow_at_least_one_round;

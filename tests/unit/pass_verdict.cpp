@@ -486,13 +486,14 @@ static_assert(std::same_as<decltype(judge_emitter<WritesStatus>()),
 static_assert(std::same_as<decltype(judge_emitter<int>()), not_an_emitter<int, has_no_static_name>>);
 
 // What comes after a bad verdict ----------------------------------------------------------------------------
-constexpr auto what_was_rejected_holds_nothing() -> bool {
+constexpr auto what_was_rejected_holds_defaults() -> bool {
   constexpr Rejected rejected;
   const Expected<Module<>> module = rejected;
-  return !rejected.has_value() && !rejected && !module.has_value() &&
+  const Graph graph = rejected;
+  return !rejected.has_value() && !rejected && module.has_value() && graph == Graph() &&
          !rejected->run_passes(module).has_value() && rejected.error().empty() &&
          rejected->module.graph() == Graph();
 }
-FXPASS_TEST_TWICE(what_was_rejected_holds_nothing)
+FXPASS_TEST_TWICE(what_was_rejected_holds_defaults)
 
 }  // namespace

@@ -51,5 +51,12 @@ template <class Target = XlaTarget>
   static_assert(sizeof(check_verdict<Verdict>) != 0);
   return compile(std::move(module), options, target, default_lowerings);
 }
+/// For what is easily taken for a module: an error that says what to do.
+template <detail::NoModule T, class Target = XlaTarget, class List = DefaultLowerings>
+constexpr auto compile(const T&, const CompileOptions& = {}, const Target& = {}, const List& = {}) {
+  using Verdict = decltype(detail::judge_argument<verdict::compile, T, verdict::give_what_it_holds>());
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
+  return Rejected();
+}
 
 }  // namespace fxpass

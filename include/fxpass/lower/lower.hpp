@@ -316,8 +316,9 @@ class LowerTo {
     else
       return Rejected();
   }
-  /// For what is easily taken for a module: an error that says what to do.
-  template <detail::NoModule T>
+  /// For anything else: an error that says what to do.
+  template <class T>
+    requires(!AnyModule<T>)
   constexpr auto operator()(const T&) const -> Rejected {
     using Verdict = decltype(detail::judge_argument<LowerTo, T>());
     static_assert(sizeof(check_verdict<Verdict>) != 0);

@@ -146,17 +146,19 @@ namespace detail {
 /// What is easily taken for a module.
 template <class T>
 concept NoModule = is_expected<T> || std::same_as<T, Graph> || std::same_as<T, Rejected>;
-/// The verdict on `Who`, which takes modules, for a `T`.
-template <class Who, NoModule T>
+/// The verdict on `Who`, which takes modules, for a `T`. `Mend` is how to hand over what an `Expected` holds.
+template <class Who, class T, class Mend = verdict::write_given_and_then_of<Who>>
 [[nodiscard]] consteval auto judge_argument() {
   using namespace verdict;
   if constexpr (is_expected<T>)
     return wrong_argument<Who, is_given<T>, which_may_hold_errors_in_place_of_a_value,
-                          to_mend<write_given_and_then_of<Who>>>();
+                          to_mend<Mend>>();
   else if constexpr (std::same_as<T, Graph>)
     return wrong_argument<Who, is_given<T>, which_says_nothing_of_facts, to_mend<wrap_it_in_a_module>>();
-  else
+  else if constexpr (std::same_as<T, Rejected>)
     return told_before();
+  else
+    return wrong_argument<Who, is_given<T>, which_is_no_module>();
 }
 
 /// Adds to `errors` what the checker of `fact` finds, in sentences that begin with `what`. Needs a checker.
@@ -220,6 +222,15 @@ template <class... F, AnyModule M>
       return detail::ModuleMaker::make(Facts(), std::move(graph), slots);
     }(typename M::facts());
   }
+}
+/// For anything else: an error that says what to do.
+template <class... F, class T>
+  requires(!AnyModule<T>)
+constexpr auto check_facts(const T&) {
+  using Verdict =
+      decltype(detail::judge_argument<verdict::check_facts<F...>, T, verdict::give_what_it_holds>());
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
+  return Rejected();
 }
 
 }  // namespace fxpass

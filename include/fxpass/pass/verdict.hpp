@@ -195,6 +195,9 @@ struct write_must_take_a_text_and_a_graph_and_return_a_status;
 // Why: what a function is given.
 template <class T>
 struct is_given;
+template <class... F>
+struct check_facts;
+struct compile;
 struct which_may_hold_errors_in_place_of_a_value;
 struct where_a_context_belongs;
 struct which_is_not_lowered;
@@ -217,6 +220,7 @@ template <class P>
 struct before;
 template <class P>
 struct after;
+struct to_the_passes_that_the_module_comes_from;
 template <class P>
 struct leave_out;
 template <class P>
@@ -240,6 +244,7 @@ struct write_given_and_then_of;
 struct write_run_passes_of_module_and_context_and_observers;
 struct write_pipeline_of_its_passes;
 struct emit_what_it_holds;
+struct give_what_it_holds;
 struct wrap_it_in_a_module;
 struct run_passes_that_establish_them_or_check_facts;
 struct emit_its_graph;
@@ -483,6 +488,12 @@ class ModuleOf;
 /// What a function returns after a bad verdict. It takes part in whatever comes next, so that one mistake is
 /// one error.
 struct Rejected {
+ private:
+  template <class T>
+  static constexpr bool has_default = std::is_class_v<T> && !detail::is_expected<T> &&
+                                      std::is_default_constructible_v<T>;
+
+ public:
   constexpr Rejected() = default;
   /// Of anything.
   template <class... T>
@@ -507,7 +518,14 @@ struct Rejected {
   constexpr auto and_then(const T&...) const -> Rejected { return {}; }
   template <class... T>
   constexpr auto transform(const T&...) const -> Rejected { return {}; }
+  /// Whatever value was wanted, be it to put into an `Expected`: a default one.
   template <class T>
+    requires(has_default<T>)
+  constexpr operator T() const {  // NOLINT(google-explicit-constructor): it takes the place of one
+    return T();
+  }
+  template <class T>
+    requires(!has_default<T>)
   constexpr operator Expected<T>() const {  // NOLINT(google-explicit-constructor): it takes the place of one
     return Diagnostics();
   }
@@ -548,28 +566,39 @@ inline constexpr bool is_module<ModuleOf<F...>> = true;
   return list.size();
 }
 
+/// The word for where something is to be done that `Who` waits for.
+template <class Who>
+struct PlaceBefore {
+  using type = verdict::before<Who>;
+};
+template <class F>
+struct PlaceBefore<verdict::artifact_of<F>> {
+  using type = verdict::to_the_passes_that_the_module_comes_from;
+};
+
 /// What to do where a module of which `Have` are true lacks `F`, as a `std::type_identity` of the words.
-template <class F, class Before, class Have>
+template <class F, class Who, class Have>
 [[nodiscard]] consteval auto mend_missing() {
   using namespace verdict;
+  using Where = typename PlaceBefore<Who>::type;
   if constexpr (!requires { typename F::provider; }) {
-    return std::type_identity<to_mend<establish<F>, before<Before>>>();
+    return std::type_identity<to_mend<establish<F>, Where>>();
   } else if constexpr (!requires { sizeof(typename F::provider); }) {
-    return std::type_identity<to_mend<add<typename F::provider>, before<Before>>>();
+    return std::type_identity<to_mend<add<typename F::provider>, Where>>();
   } else {
     // It is too late for the provider where it forbids what has been done: the pass that did it has to keep
     // the fact.
     using Forbidden = forbids_of<typename F::provider>;
     constexpr std::size_t done = first_that(true, fact_infos<Forbidden>, fact_infos<Have>);
     if constexpr (done == size_of<Forbidden>)
-      return std::type_identity<to_mend<add<typename F::provider>, before<Before>>>();
+      return std::type_identity<to_mend<add<typename F::provider>, Where>>();
     else
       return std::type_identity<
           to_mend<declare_keeps<F>, in_the_pass_that_establishes<at<done, Forbidden>>>>();
   }
 }
-template <class F, class Before, class Have = facts<>>
-using mend_missing_of = typename decltype(mend_missing<F, Before, Have>())::type;
+template <class F, class Who, class Have = facts<>>
+using mend_missing_of = typename decltype(mend_missing<F, Who, Have>())::type;
 
 /// Of `Needs` those that are not in `Have`.
 template <class Needs, class Have>

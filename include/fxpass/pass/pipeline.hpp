@@ -142,8 +142,11 @@ template <class Q, std::size_t Offset, std::size_t Removed, class New, class... 
   constexpr std::size_t position = position_of<Q, P...>();
   if constexpr (position == sizeof...(P)) {
     constexpr std::size_t around = first_false({!is_inside<Q, P>...});
-    if constexpr (around == sizeof...(P)) {
-      return verdict::no_such_pass<verdict::pass<Q>, verdict::in<Pipeline<P...>>>();
+    if constexpr (!FXPass<Q>) {
+      return judge_pass<Q>();
+    } else if constexpr (around == sizeof...(P)) {
+      return verdict::no_such_pass<verdict::pass<Q>, verdict::in<Pipeline<P...>>,
+                                   verdict::to_mend<verdict::name_one_of_its_passes>>();
     } else {
       using Around = at<around, types<P...>>;
       return verdict::no_such_pass<verdict::pass<Q>, verdict::in<Pipeline<P...>>, verdict::is_inside<Around>,

@@ -280,6 +280,7 @@ struct is_true_behind;
 struct there_are_more_than_64_passes_or_facts;
 struct too_many_passes_are_in_the_way_of_each_other;
 struct put_them_in_order;
+struct name_one_of_its_passes;
 
 // The verdicts. ---------------------------------------------------------------------------------------------
 /// Nothing is wrong.

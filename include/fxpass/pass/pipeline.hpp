@@ -333,6 +333,15 @@ class Pipeline {
     static_assert(sizeof(check_verdict<Verdict>) != 0);
     return Rejected();
   }
+  /// For a context where the module belongs: the same.
+  template <class... T>
+  constexpr auto run_passes(const Context&, const T&...) const -> Rejected {
+    using namespace verdict;
+    using Verdict = wrong_argument<Pipeline, is_given<Context>, which_is_no_module,
+                                   to_mend<write_run_passes_of_module_and_context_and_observers>>;
+    static_assert(sizeof(check_verdict<Verdict>) != 0);
+    return Rejected();
+  }
   /// Runs the passes as the call operator does.
   template <AnyModule M>
   [[nodiscard]] constexpr auto run_passes(M module) const -> Result<M> {

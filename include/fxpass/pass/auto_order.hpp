@@ -658,6 +658,11 @@ struct AutoOrder {
                           which_must_run_after<PassAt<found.cycle[I + 1].other>, Why<I + 1>>...,
                           typename decltype(mend())::type>();
   }
+  /// Index of the first optional pass that establishes `Fact` only if it is on; their number if there is none.
+  template <class Fact>
+  [[nodiscard]] static consteval auto first_that_may_establish() -> std::size_t {
+    return first_false({!Contract::lists(contract_of<P>.establishes_when_on, fact_info<Fact>)...});
+  }
   [[nodiscard]] static consteval auto word_dead_end() {
     using namespace verdict;
     using Pass = PassAt<found.dead_end.pass>;
@@ -669,6 +674,10 @@ struct AutoOrder {
       return no_legal_order<pass<Pass>, needs<Fact>,
                             typename Choose<is_established_only_by, Passes, Establishers>::type,
                             none_of_which_can_run_before, to_mend<establish<Fact>, before<Pass>>>();
+    else if constexpr (constexpr std::size_t optional = first_that_may_establish<Fact>(); optional != sizeof...(P))
+      return no_legal_order<pass<Pass>, needs<Fact>,
+                            is_established_only_when_on<typename ProtocolOf<PassAt<optional>>::type>,
+                            to_mend<take_out_of_optional_pass<typename ProtocolOf<PassAt<optional>>::type>>>();
     else
       return no_legal_order<pass<Pass>, needs<Fact>, typename Choose<is_not_true_behind, Passes, Path>::type,
                             to_mend<establish<Fact>, before<Pass>>>();

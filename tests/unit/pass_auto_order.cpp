@@ -248,8 +248,8 @@ struct Show : Idle {
 };
 using MayShow = OptionalPass<Show>;
 static_assert(std::same_as<auto_order_verdict<MayShow, Refresh>,
-                           no_legal_order<pass<Refresh>, needs<Shown>, is_not_true_behind<MayShow>,
-                                          to_mend<establish<Shown>, before<Refresh>>>>);
+                           no_legal_order<pass<Refresh>, needs<Shown>, is_established_only_when_on<Show>,
+                                          to_mend<take_out_of_optional_pass<Show>>>>);
 static_assert(std::same_as<auto_order_verdict<Refresh, MayShow>,
                            no_legal_order<pass<MayShow>, forbids<Shown>, is_true_behind<Refresh>,
                                           to_mend<leave_out<MayShow>>>>);

@@ -658,10 +658,12 @@ struct AutoOrder {
                           which_must_run_after<PassAt<found.cycle[I + 1].other>, Why<I + 1>>...,
                           typename decltype(mend())::type>();
   }
-  /// Index of the first optional pass that establishes `Fact` only if it is on; their number if there is none.
+  /// Index of the first optional pass that establishes `Fact` only if it is on, but not the pass of the dead end; their
+  /// number if there is none.
   template <class Fact>
   [[nodiscard]] static consteval auto first_that_may_establish() -> std::size_t {
-    return first_false({!Contract::lists(contract_of<P>.establishes_when_on, fact_info<Fact>)...});
+    return first_false({(std::same_as<P, PassAt<found.dead_end.pass>> ||
+                         !Contract::lists(contract_of<P>.establishes_when_on, fact_info<Fact>))...});
   }
   [[nodiscard]] static consteval auto word_dead_end() {
     using namespace verdict;

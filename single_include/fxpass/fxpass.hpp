@@ -842,12 +842,6 @@ inline constexpr std::array<DTypeInfo, 21> dtype_table{{
     if (info.schema_number == number) return info.dtype;
   return std::nullopt;
 }
-/// By XLA's name, as in signatures and kernel descriptions.
-[[nodiscard]] constexpr auto dtype_from_xla(std::string_view name) -> std::optional<DType> {
-  for (const DTypeInfo& info : dtype_table)
-    if (!info.xla_name.empty() && info.xla_name == name) return info.dtype;
-  return std::nullopt;
-}
 
 namespace detail {
 [[nodiscard]] constexpr auto is_float8(DType d) -> bool { return d >= DType::f8e4m3fn && d <= DType::f8e8m0fnu; }
@@ -3060,8 +3054,6 @@ struct Parameter {
   [[nodiscard]] constexpr auto is_tensor() const -> bool { return type == "Tensor" || type == "Tensor?"; }
   /// Whether it is a list of tensors, or of tensors and None.
   [[nodiscard]] constexpr auto is_tensor_list() const -> bool { return type == "Tensor[]" || type == "Tensor?[]"; }
-  /// Whether None may stand for it.
-  [[nodiscard]] constexpr auto is_optional() const -> bool { return type.ends_with('?'); }
 };
 
 /// Hands out the parameters of a schema, first to last. Ends at the end of the text, or at a bracket that closes what was
@@ -3517,6 +3509,10 @@ inline constexpr std::string_view unannotated_writers[] = {
 /// underscore, Python's the i of `operator.iadd`.
 [[nodiscard]] constexpr auto name_says_write(std::string_view base) -> bool {
   const std::string_view last = base.substr(base.rfind('.') + 1);
+  for (const std::string_view write : {"setattr", "delattr", "setitem", "delitem"})
+    if (last == write || (last.size() == write.size() + 4 && last.starts_with("__") && last.ends_with("__") &&
+                          last.substr(2, write.size()) == write))
+      return true;
   return last.ends_with('_') && !last.starts_with("__") && !last.ends_with("__");
 }
 
@@ -3679,6 +3675,7 @@ enum class ValueKind : std::uint8_t {
 struct Name {
   TextId base;                ///< the part that is counted
   std::uint32_t ordinal = 0;  ///< 0: the base alone; k: base_(k-1)
+  friend constexpr auto operator==(Name, Name) -> bool = default;
 };
 
 /// An operator as this graph uses it; one record for each spelling and overload, shared by its nodes.
@@ -3945,7 +3942,6 @@ class Graph {
   [[nodiscard]] constexpr auto partitions() const -> Span<const Partition> { return partitions_.view(); }
   /// The graphs that higher-order operators call, by their number.
   [[nodiscard]] constexpr auto subgraphs() const -> Span<const Graph> { return subgraphs_; }
-  [[nodiscard]] constexpr auto mutable_subgraph(std::uint32_t index) -> Graph& { return subgraphs_[index]; }
 
   // Whether a record refers to something that this graph has. The readings above need it; `verify` asks for it. -----------
   /// Whether the graph has what is named.
@@ -4367,6 +4363,8 @@ struct Operation {
     if (s.spelling == method) return {s.base, "dtype", s.parameters, s.dtype};
   if (method.size() > 4 && method.starts_with("__") && method.ends_with("__")) {
     const std::string_view plain = method.substr(2, method.size() - 4);
+    if (plain == "setitem") return {"operator.setitem", "", ""};
+    if (plain == "getitem") return {"operator.getitem", "", ""};
     for (const PythonSpelling& s : python_functions) {
       std::string_view name = s.spelling;
       if (!name.starts_with("operator.")) continue;
@@ -5315,16 +5313,20 @@ class Editor {
 
   /// A text of the graph, stored once.
   constexpr auto text(std::string_view text) -> TextId { return texts_.intern(*graph_, text); }
-  /// A name that no node has, `name` itself if it is free. The first call costs O(nodes).
-  constexpr auto unique_name(std::string_view name) -> Name {
-    learn_names();
-    return names_.unique(*graph_, texts_, name);
-  }
 
   // Several authors may share an editor and take turns, as fused passes do (pass/forward.hpp). --------------------------
   /// Who edits from now on. At `commit` the nodes of each author get the names they would have got if the authors had
   /// edited one after the other, in the order of their numbers.
   constexpr void set_author(std::uint16_t author) { author_ = author; }
+  /// The authors, by their bits, who put nodes in or took some out: all others have left every node in its place.
+  /// O(nodes).
+  [[nodiscard]] constexpr auto movers() const -> std::uint64_t {
+    std::uint64_t set = 0;
+    for (const std::uint16_t author : inserted_by_) set |= std::uint64_t{1} << author;
+    for (const std::uint16_t author : erased_by_)
+      if (author != nobody) set |= std::uint64_t{1} << author;
+    return set;
+  }
   /// Whether replacements have been said that nobody has taken.
   [[nodiscard]] constexpr auto has_replacements() const -> bool { return !replacements_.empty(); }
   /// Hands the replacements said so far to the caller, who carries them out in the editor's stead.
@@ -5460,14 +5462,15 @@ class Editor {
 namespace fxpass {
 
 namespace detail {
-/// Calls `visit(operand, user)` once for each pair, the last user first.
+/// Calls `visit(operand, user)` once for each pair, the last user first. An operand that is no node of the graph, which a
+/// pass may leave that erased what was in use, is passed over: a graph that is broken can still be printed.
 template <class F>
 constexpr void for_each_use_backwards(const Graph& graph, F visit) {
   Pool<NodeId> last_user;
   last_user.resize(graph.node_count(), no_node);
   for (std::uint32_t i = graph.node_count(); i-- > 0;)
     graph.for_each_operand(NodeId{i}, [&](NodeId operand) {
-      if (last_user[operand.index] == NodeId{i}) return;
+      if (!graph.holds(operand) || last_user[operand.index] == NodeId{i}) return;
       last_user[operand.index] = NodeId{i};
       visit(operand, NodeId{i});
     });
@@ -5481,7 +5484,7 @@ constexpr void for_each_use_backwards(const Graph& graph, F visit) {
 ///     const bool is_read = !users[id].empty();
 class Users {
  public:
-  /// Needs a graph that verifies. O(nodes + arguments).
+  /// O(nodes + arguments).
   constexpr explicit Users(const Graph& graph) {
     const std::uint32_t count = graph.node_count();
     // Counts, then where each node's users end, then, filling from behind, where they begin.
@@ -5918,6 +5921,7 @@ constexpr void append_value(Sink& sink, const Graph& graph, const Argument& a, V
     case ArgumentKind::none: return append_to(sink, "None");
     case ArgumentKind::node:
       if (form == ValueForm::in_call) append_to(sink, '%');
+      if (!graph.holds(a.node())) return append_to(sink, "<erased>");
       return graph.append_name(sink, graph.node(a.node()).name);
     case ArgumentKind::integer: return append_to(sink, a.integer());
     case ArgumentKind::sym_int: return append_to(sink, graph.expression(a.sym_int()));
@@ -6011,7 +6015,8 @@ constexpr void append_node(Sink& sink, const Graph& graph, NodeId id, std::size_
 
 }  // namespace detail
 
-/// The graph as `print(graph_module.graph)` prints it, last line feed included. Needs a graph that verifies.
+/// The graph as `print(graph_module.graph)` prints it, last line feed included. A node that is used and not there, in a
+/// graph that does not verify, is printed as `<erased>`.
 /// O(nodes + arguments + text).
 template <TextSink Sink>
 constexpr void append_to(Sink& sink, const Graph& graph) {
@@ -6877,6 +6882,10 @@ struct Choose {
 ///       static constexpr auto check(const Graph& graph) -> Status;      // where a graph can show it
 ///       using artifact = T;                                             // where a value comes with it: an analysis
 ///     };
+///
+/// An artifact that names nodes has `renumber(const Renumbering&)`, by which it follows them when a pass that keeps the
+/// fact moves some. If it cannot, since nodes that are put in would be new to it, the fact says
+/// `static constexpr bool of_nodes_in_place = true;`: a pass that keeps it and moves nodes is an error when it runs.
 
 namespace fxpass {
 
@@ -6898,6 +6907,31 @@ concept NamedStatically = requires {
 template <class T>
 concept NamedByConstant =
     NamedStatically<T> && requires { typename Constant<std::string_view(T::name).size()>; };
+/// The name says something.
+template <class T>
+concept NamedByText = NamedByConstant<T> && (std::string_view(T::name).size() != 0);
+
+/// Has each member that a pass or a fact is asked for.
+struct MemberDecoy {
+  struct needs;
+  struct forbids;
+  struct establishes;
+  struct keeps;
+  struct artifact;
+  int name, run, begin, check;
+};
+/// In it a name means two things if `T` has a member of that name, be it private or overloaded: that is how
+/// a member is found which the library cannot use, and would take for none.
+///
+/// With the compilers' own words, since `std::is_class` and `std::is_final` are two templates more a pass.
+template <class T, bool IsBase = __is_class(T) && !__is_final(T)>
+struct MemberProbe : T, MemberDecoy {};
+template <class T>
+struct MemberProbe<T, false> : MemberDecoy {};
+
+template <class T>
+concept HidesName = !requires { T::name; } && !requires { &T::name; } && !requires { &MemberProbe<T>::name; };
+
 /// `F` has a member `check`, of whatever form.
 template <class F>
 concept MentionsCheck = requires { &F::check; };
@@ -6908,6 +6942,11 @@ concept HasCheck = requires(const Graph& graph) {
 };
 template <class F>
 concept MentionsArtifact = requires { typename F::artifact; };
+/// Has a `check` that cannot be named: it is private, or there are several and none is as it has to be.
+template <class F>
+concept HidesCheck = !HasCheck<F> && !MentionsCheck<F> && !requires { &MemberProbe<F>::check; };
+template <class F>
+concept HidesArtifact = !MentionsArtifact<F> && !requires { typename MemberProbe<F>::artifact; };
 /// Members that would be taken for nothing, but are meant for the two above.
 template <class F>
 concept MisspeltFact = requires { &F::checks; } || requires { typename F::artefact; };
@@ -6923,8 +6962,8 @@ concept LooksLikePass = requires { &F::run; } || requires { &F::begin; };
 /// Law: `check(graph)` succeeds for each graph of which the fact is true.
 template <class F>
 concept Fact =
-    detail::NamedByConstant<F> && !detail::MisspeltFact<F> && !detail::LooksLikePass<F> &&
-    (detail::HasCheck<F> || !detail::MentionsCheck<F>) &&
+    detail::NamedByText<F> && !detail::MisspeltFact<F> && !detail::LooksLikePass<F> &&
+    (detail::HasCheck<F> || !detail::MentionsCheck<F>) && !detail::HidesCheck<F> && !detail::HidesArtifact<F> &&
     (!detail::MentionsArtifact<F> || requires { requires std::semiregular<typename F::artifact>; });
 /// A fact that a graph shows.
 template <class F>
@@ -7162,12 +7201,19 @@ using establishes_when_on_of = typename detail::EstablishesWhenOnOf<P>::type;
 
 /// A fact as a value.
 struct FactInfo {
+  /// What becomes of an artifact that names nodes when a pass that keeps it moves them.
+  enum class Tie : std::uint8_t {
+    none,      ///< it names none
+    follows,   ///< it has a `renumber(const Renumbering&)`, and the pass has to say where they went
+    in_place,  ///< the pass may not: what it is about may be no more, or new
+  };
   std::uint64_t id = 0;                     ///< of the type; what facts are compared by
   std::string_view name;                    ///< of the fact
   Status (*check)(const Graph&) = nullptr;  ///< null where a graph cannot show it
   bool has_artifact = false;                ///< whether a value comes with it
   /// Whether `check` is there. g++ 12 with -fsanitize=undefined has no constant comparison of a function with null.
   bool has_check = false;
+  Tie tie = Tie::none;  ///< of the artifact
 
   /// Whether a check can vouch for it behind a pass that promises nothing. None can for an artifact: it may be stale.
   [[nodiscard]] constexpr auto can_be_rechecked() const -> bool { return has_check && !has_artifact; }
@@ -7175,12 +7221,21 @@ struct FactInfo {
 };
 
 namespace detail {
+/// A fact whose artifact speaks of nodes by their ids, and can follow them when they move.
+template <class F>
+concept FollowsNodes =
+    requires(typename F::artifact& artifact, const Renumbering& moved) { artifact.renumber(moved); };
 template <class F>
 [[nodiscard]] consteval auto info_of_fact() -> FactInfo {
   FactInfo info{type_id<F>, F::name, nullptr, FactWithArtifact<F>};
   if constexpr (CheckableFact<F>) {
     info.check = &F::check;
     info.has_check = true;
+  }
+  if constexpr (requires { requires F::of_nodes_in_place; }) {
+    info.tie = FactInfo::Tie::in_place;
+  } else if constexpr (FollowsNodes<F>) {
+    info.tie = FactInfo::Tie::follows;
   }
   return info;
 }
@@ -7330,6 +7385,8 @@ struct has_the_name_of;
 struct has_no_static_name;
 struct name_must_be_static;
 struct name_must_be_a_constant;
+struct name_must_be_public;
+struct name_must_not_be_empty;
 struct needs_must_be_a_list_of_facts;
 struct forbids_must_be_a_list_of_facts;
 struct establishes_must_be_a_list_of_facts;
@@ -7342,28 +7399,44 @@ template <class F>
 struct establishes_what_is_no_fact;
 template <class F>
 struct keeps_what_is_no_fact;
+struct needs_must_be_public;
+struct forbids_must_be_public;
+struct establishes_must_be_public;
+struct keeps_must_be_public;
 struct needs_must_be_a_type;
 struct forbids_must_be_a_type;
 struct establishes_must_be_a_type;
 struct keeps_must_be_a_type;
 struct has_member_need_where_needs_is_meant;
+struct has_member_Needs_where_needs_is_meant;
 struct has_member_require_where_needs_is_meant;
 struct has_member_requires_where_needs_is_meant;
 struct has_member_forbid_where_forbids_is_meant;
+struct has_member_Forbids_where_forbids_is_meant;
+struct has_member_forbidden_where_forbids_is_meant;
 struct has_member_establish_where_establishes_is_meant;
+struct has_member_Establishes_where_establishes_is_meant;
+struct has_member_established_where_establishes_is_meant;
+struct has_member_provide_where_establishes_is_meant;
 struct has_member_provides_where_establishes_is_meant;
 struct has_member_keep_where_keeps_is_meant;
+struct has_member_Keeps_where_keeps_is_meant;
+struct has_member_preserve_where_keeps_is_meant;
 struct has_member_preserves_where_keeps_is_meant;
 struct must_be_copyable;
 struct run_must_return_an_expected_graph_or_a_status;
 struct run_must_be_const;
 struct run_must_take_a_graph_and_a_context;
+struct run_must_take_the_graph_by_reference;
+struct run_must_be_public_and_take_a_graph_and_a_context;
 struct run_must_take_the_artifacts_of_its_own_pass;
 struct has_operator_call_where_run_is_meant;
 struct has_member_apply_where_run_is_meant;
 struct has_member_call_where_run_is_meant;
 struct has_no_run_nor_begin;
+struct has_run_and_begin;
 struct has_visit_but_no_begin;
+struct begin_must_be_public_and_take_a_graph_and_its_own_artifacts_and_a_context;
 struct begin_must_be_const;
 struct begin_must_take_a_graph_and_its_own_artifacts_and_a_context;
 struct begin_must_return_a_state;
@@ -7371,8 +7444,10 @@ struct has_begin_but_no_wants;
 struct wants_must_be_static;
 struct wants_must_take_an_operator_and_return_bool;
 struct has_begin_but_no_visit;
+struct visit_must_be_const;
 struct visit_must_take_the_state_and_a_sweep_and_return_a_status;
 struct has_begin_but_no_finish;
+struct finish_must_be_const;
 struct finish_must_take_the_state_a_graph_and_a_context_and_return_a_status;
 
 // Why: what cannot be repeated.
@@ -7385,6 +7460,8 @@ struct has_member_checks_where_check_is_meant;
 struct has_member_artefact_where_artifact_is_meant;
 struct check_must_be_static;
 struct check_must_take_a_graph_and_return_a_status;
+struct check_must_be_public_and_take_a_graph_and_return_a_status;
+struct artifact_must_be_public;
 struct artifact_must_be_copyable_and_have_a_default;
 struct is_no_fact;
 struct has_no_artifact;
@@ -7406,6 +7483,7 @@ struct has_member_ops_where_op_is_meant;
 struct op_must_be_static;
 struct op_must_be_a_constant;
 struct op_must_be_a_text_or_an_array_of_texts;
+struct op_must_be_written_like_aten_dot_relu_or_aten_dot_relu_dot_default;
 struct has_no_lower;
 struct lower_must_be_static;
 struct lower_must_take_a_context_and_a_call;
@@ -7423,14 +7501,21 @@ struct has_no_static_file_ending;
 struct has_no_write;
 struct write_must_be_static;
 struct write_must_take_any_sink_and_an_hlo_module;
+struct write_must_return_nothing;
 struct write_must_take_a_text_and_a_graph_and_return_a_status;
 
 // Why: what a function is given.
 template <class T>
 struct is_given;
+template <class... F>
+struct check_facts;
+struct compile;
 struct which_may_hold_errors_in_place_of_a_value;
 struct where_a_context_belongs;
 struct which_is_not_lowered;
+struct which_overrides_nothing;
+struct which_is_no_graph;
+struct which_is_no_module;
 struct which_is_no_hana_sequence;
 struct which_says_nothing_of_facts;
 template <class... F>
@@ -7447,6 +7532,7 @@ template <class P>
 struct before;
 template <class P>
 struct after;
+struct to_the_passes_that_the_module_comes_from;
 template <class P>
 struct leave_out;
 template <class P>
@@ -7470,11 +7556,14 @@ struct write_given_and_then_of;
 struct write_run_passes_of_module_and_context_and_observers;
 struct write_pipeline_of_its_passes;
 struct emit_what_it_holds;
+struct give_what_it_holds;
 struct wrap_it_in_a_module;
 struct run_passes_that_establish_them_or_check_facts;
+struct emit_its_graph;
 struct lower_it_first;
 template <class List>
 struct override_with;
+struct add_it_with_plus;
 template <class List>
 struct write;
 struct allow_at_least_one_round;
@@ -7503,6 +7592,7 @@ struct is_true_behind;
 struct there_are_more_than_64_passes_or_facts;
 struct too_many_passes_are_in_the_way_of_each_other;
 struct put_them_in_order;
+struct name_one_of_its_passes;
 
 // The verdicts. ---------------------------------------------------------------------------------------------
 /// Nothing is wrong.
@@ -7711,6 +7801,12 @@ class ModuleOf;
 /// What a function returns after a bad verdict. It takes part in whatever comes next, so that one mistake is
 /// one error.
 struct Rejected {
+ private:
+  template <class T>
+  static constexpr bool has_default = std::is_class_v<T> && !detail::is_expected<T> &&
+                                      std::is_default_constructible_v<T>;
+
+ public:
   constexpr Rejected() = default;
   /// Of anything.
   template <class... T>
@@ -7735,7 +7831,14 @@ struct Rejected {
   constexpr auto and_then(const T&...) const -> Rejected { return {}; }
   template <class... T>
   constexpr auto transform(const T&...) const -> Rejected { return {}; }
+  /// Whatever value was wanted, be it to put into an `Expected`: a default one.
   template <class T>
+    requires(has_default<T>)
+  constexpr operator T() const {  // NOLINT(google-explicit-constructor): it takes the place of one
+    return T();
+  }
+  template <class T>
+    requires(!has_default<T>)
   constexpr operator Expected<T>() const {  // NOLINT(google-explicit-constructor): it takes the place of one
     return Diagnostics();
   }
@@ -7776,28 +7879,39 @@ inline constexpr bool is_module<ModuleOf<F...>> = true;
   return list.size();
 }
 
+/// The word for where something is to be done that `Who` waits for.
+template <class Who>
+struct PlaceBefore {
+  using type = verdict::before<Who>;
+};
+template <class F>
+struct PlaceBefore<verdict::artifact_of<F>> {
+  using type = verdict::to_the_passes_that_the_module_comes_from;
+};
+
 /// What to do where a module of which `Have` are true lacks `F`, as a `std::type_identity` of the words.
-template <class F, class Before, class Have>
+template <class F, class Who, class Have>
 [[nodiscard]] consteval auto mend_missing() {
   using namespace verdict;
+  using Where = typename PlaceBefore<Who>::type;
   if constexpr (!requires { typename F::provider; }) {
-    return std::type_identity<to_mend<establish<F>, before<Before>>>();
+    return std::type_identity<to_mend<establish<F>, Where>>();
   } else if constexpr (!requires { sizeof(typename F::provider); }) {
-    return std::type_identity<to_mend<add<typename F::provider>, before<Before>>>();
+    return std::type_identity<to_mend<add<typename F::provider>, Where>>();
   } else {
     // It is too late for the provider where it forbids what has been done: the pass that did it has to keep
     // the fact.
     using Forbidden = forbids_of<typename F::provider>;
     constexpr std::size_t done = first_that(true, fact_infos<Forbidden>, fact_infos<Have>);
     if constexpr (done == size_of<Forbidden>)
-      return std::type_identity<to_mend<add<typename F::provider>, before<Before>>>();
+      return std::type_identity<to_mend<add<typename F::provider>, Where>>();
     else
       return std::type_identity<
           to_mend<declare_keeps<F>, in_the_pass_that_establishes<at<done, Forbidden>>>>();
   }
 }
-template <class F, class Before, class Have = facts<>>
-using mend_missing_of = typename decltype(mend_missing<F, Before, Have>())::type;
+template <class F, class Who, class Have = facts<>>
+using mend_missing_of = typename decltype(mend_missing<F, Who, Have>())::type;
 
 /// Of `Needs` those that are not in `Have`.
 template <class Needs, class Have>
@@ -7848,17 +7962,26 @@ template <class F>
   else if constexpr (!requires {
                        { F::name } -> std::convertible_to<std::string_view>;
                      })
-    return std::type_identity<has_no_static_name>();
+    if constexpr (HidesName<F>)
+      return std::type_identity<name_must_be_public>();
+    else
+      return std::type_identity<has_no_static_name>();
   else if constexpr (!NamedStatically<F>)
     return std::type_identity<name_must_be_static>();
   else if constexpr (!NamedByConstant<F>)
     return std::type_identity<name_must_be_a_constant>();
+  else if constexpr (!NamedByText<F>)
+    return std::type_identity<name_must_not_be_empty>();
   else if constexpr (LooksLikePass<F>)
     return std::type_identity<is_a_pass>();
   else if constexpr (requires { &F::checks; })
     return std::type_identity<has_member_checks_where_check_is_meant>();
   else if constexpr (requires { typename F::artefact; })
     return std::type_identity<has_member_artefact_where_artifact_is_meant>();
+  else if constexpr (HidesCheck<F>)
+    return std::type_identity<check_must_be_public_and_take_a_graph_and_return_a_status>();
+  else if constexpr (HidesArtifact<F>)
+    return std::type_identity<artifact_must_be_public>();
   else if constexpr (!MentionsCheck<F> || HasCheck<F>)
     return std::type_identity<artifact_must_be_copyable_and_have_a_default>();
   else if constexpr (std::is_member_pointer_v<decltype(&F::check)>)
@@ -8161,17 +8284,19 @@ namespace detail {
 /// What is easily taken for a module.
 template <class T>
 concept NoModule = is_expected<T> || std::same_as<T, Graph> || std::same_as<T, Rejected>;
-/// The verdict on `Who`, which takes modules, for a `T`.
-template <class Who, NoModule T>
+/// The verdict on `Who`, which takes modules, for a `T`. `Mend` is how to hand over what an `Expected` holds.
+template <class Who, class T, class Mend = verdict::write_given_and_then_of<Who>>
 [[nodiscard]] consteval auto judge_argument() {
   using namespace verdict;
   if constexpr (is_expected<T>)
     return wrong_argument<Who, is_given<T>, which_may_hold_errors_in_place_of_a_value,
-                          to_mend<write_given_and_then_of<Who>>>();
+                          to_mend<Mend>>();
   else if constexpr (std::same_as<T, Graph>)
     return wrong_argument<Who, is_given<T>, which_says_nothing_of_facts, to_mend<wrap_it_in_a_module>>();
-  else
+  else if constexpr (std::same_as<T, Rejected>)
     return told_before();
+  else
+    return wrong_argument<Who, is_given<T>, which_is_no_module>();
 }
 
 /// Adds to `errors` what the checker of `fact` finds, in sentences that begin with `what`. Needs a checker.
@@ -8235,6 +8360,15 @@ template <class... F, AnyModule M>
       return detail::ModuleMaker::make(Facts(), std::move(graph), slots);
     }(typename M::facts());
   }
+}
+/// For anything else: an error that says what to do.
+template <class... F, class T>
+  requires(!AnyModule<T>)
+constexpr auto check_facts(const T&) {
+  using Verdict =
+      decltype(detail::judge_argument<verdict::check_facts<F...>, T, verdict::give_what_it_holds>());
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
+  return Rejected();
 }
 
 }  // namespace fxpass
@@ -8504,6 +8638,7 @@ struct SweepOutcome {
   std::size_t failed = no_pass;
   Diagnostics errors;
   std::optional<Renumbering> moved;  ///< where nodes went, if the graph was edited
+  std::uint64_t movers = 0;          ///< the passes that put nodes in or took some out, by their bits
 };
 
 /// A set of the passes of one traversal, by their bits.
@@ -8609,7 +8744,10 @@ class SweepRunner {
       (turn<I>(passes, static_cast<SweepState<I, sweep_state<P>>&>(states).value), ...);
       if (running_ == 0) break;
     }
-    if (sweep_.editor_ && running_ != 0) outcome_.moved = sweep_.editor_->commit();
+    if (sweep_.editor_ && running_ != 0) {
+      outcome_.movers = sweep_.editor_->movers();
+      outcome_.moved = sweep_.editor_->commit();
+    }
     (finish<I>(passes, static_cast<SweepState<I, sweep_state<P>>&>(states).value, contexts[I]), ...);
     return std::move(outcome_);
   }
@@ -8780,7 +8918,7 @@ namespace fxpass {
 namespace detail {
 
 /// Finds the member of `P` that would be taken for nothing, but looks as if a word of the contract were
-/// meant.
+/// meant; or a word of the contract that `P` keeps to itself.
 template <class P>
 [[nodiscard]] consteval auto judge_spelling() {
   using namespace verdict;
@@ -8790,14 +8928,30 @@ template <class P>
     return not_a_pass<P, has_member_require_where_needs_is_meant>();
   else if constexpr (requires { typename P::requires_; })
     return not_a_pass<P, has_member_requires_where_needs_is_meant>();
+  else if constexpr (requires { typename P::Needs; })
+    return not_a_pass<P, has_member_Needs_where_needs_is_meant>();
   else if constexpr (requires { typename P::forbid; })
     return not_a_pass<P, has_member_forbid_where_forbids_is_meant>();
+  else if constexpr (requires { typename P::forbidden; })
+    return not_a_pass<P, has_member_forbidden_where_forbids_is_meant>();
+  else if constexpr (requires { typename P::Forbids; })
+    return not_a_pass<P, has_member_Forbids_where_forbids_is_meant>();
   else if constexpr (requires { typename P::establish; })
     return not_a_pass<P, has_member_establish_where_establishes_is_meant>();
+  else if constexpr (requires { typename P::established; })
+    return not_a_pass<P, has_member_established_where_establishes_is_meant>();
+  else if constexpr (requires { typename P::Establishes; })
+    return not_a_pass<P, has_member_Establishes_where_establishes_is_meant>();
+  else if constexpr (requires { typename P::provide; })
+    return not_a_pass<P, has_member_provide_where_establishes_is_meant>();
   else if constexpr (requires { typename P::provides; })
     return not_a_pass<P, has_member_provides_where_establishes_is_meant>();
   else if constexpr (requires { typename P::keep; })
     return not_a_pass<P, has_member_keep_where_keeps_is_meant>();
+  else if constexpr (requires { typename P::Keeps; })
+    return not_a_pass<P, has_member_Keeps_where_keeps_is_meant>();
+  else if constexpr (requires { typename P::preserve; })
+    return not_a_pass<P, has_member_preserve_where_keeps_is_meant>();
   else if constexpr (requires { typename P::preserves; })
     return not_a_pass<P, has_member_preserves_where_keeps_is_meant>();
   else if constexpr (requires { P::needs; })
@@ -8808,6 +8962,14 @@ template <class P>
     return not_a_pass<P, establishes_must_be_a_type>();
   else if constexpr (requires { P::keeps; })
     return not_a_pass<P, keeps_must_be_a_type>();
+  else if constexpr (!requires { typename MemberProbe<P>::needs; } && !requires { typename P::needs; })
+    return not_a_pass<P, needs_must_be_public>();
+  else if constexpr (!requires { typename MemberProbe<P>::forbids; } && !requires { typename P::forbids; })
+    return not_a_pass<P, forbids_must_be_public>();
+  else if constexpr (!requires { typename MemberProbe<P>::establishes; } && !requires { typename P::establishes; })
+    return not_a_pass<P, establishes_must_be_public>();
+  else if constexpr (!requires { typename MemberProbe<P>::keeps; } && !requires { typename P::keeps; })
+    return not_a_pass<P, keeps_must_be_public>();
   else
     return in_order();
 }
@@ -8828,6 +8990,15 @@ template <class P>
 concept ArtifactPass = requires(const P& pass, Graph& graph, artifacts_for<P>& artifacts, Context& context) {
   { pass.run(graph, artifacts, context) } -> std::same_as<Status>;
 };
+/// A pass that edits a copy of the graph, which nobody sees: an ampersand is missing.
+template <class P>
+concept EditsCopy = requires { static_cast<Status (P::*)(Graph, Context&) const>(&P::run); } ||
+                    requires { static_cast<Status (P::*)(Graph, artifacts_for<P>&, Context&) const>(&P::run); };
+
+template <class P>
+concept MentionsRun = !requires { &MemberProbe<P>::run; };
+template <class P>
+concept MentionsBegin = !requires { &MemberProbe<P>::begin; };
 
 }  // namespace detail
 
@@ -8838,7 +9009,8 @@ concept ArtifactPass = requires(const P& pass, Graph& graph, artifacts_for<P>& a
 /// the same result.
 template <class P>
 concept FXPass =
-    detail::NamedByConstant<P> && detail::is_well_spelt<P> && detail::HasContract<P> && detail::Copyable<P> &&
+    detail::NamedByText<P> && detail::is_well_spelt<P> && detail::HasContract<P> && detail::Copyable<P> &&
+    !detail::EditsCopy<P> && !(detail::MentionsRun<P> && detail::MentionsBegin<P>) &&
     (detail::RebuildingPass<P> || detail::EditingPass<P> || detail::ArtifactPass<P> || ForwardPass<P>);
 
 /// Pass `P` under another name.
@@ -8910,7 +9082,9 @@ concept BeginTakesItsArguments = requires(Self& pass, Graph& graph, artifacts_fo
 template <class P>
 [[nodiscard]] consteval auto judge_run() {
   using namespace verdict;
-  if constexpr (RunTakesItsArguments<P, const P>)
+  if constexpr (EditsCopy<P>)
+    return not_a_pass<P, run_must_take_the_graph_by_reference>();
+  else if constexpr (RunTakesItsArguments<P, const P>)
     return not_a_pass<P, run_must_return_an_expected_graph_or_a_status>();
   else if constexpr (RunTakesItsArguments<P, P>)
     return not_a_pass<P, run_must_be_const>();
@@ -8918,6 +9092,10 @@ template <class P>
     return not_a_pass<P, run_must_take_the_artifacts_of_its_own_pass>();
   else if constexpr (requires { &P::run; })
     return not_a_pass<P, run_must_take_a_graph_and_a_context>();
+  else if constexpr (MentionsRun<P>)
+    return not_a_pass<P, run_must_be_public_and_take_a_graph_and_a_context>();
+  else if constexpr (MentionsBegin<P>)
+    return not_a_pass<P, begin_must_be_public_and_take_a_graph_and_its_own_artifacts_and_a_context>();
   else if constexpr (requires { &P::operator(); })
     return not_a_pass<P, has_operator_call_where_run_is_meant>();
   else if constexpr (requires { &P::apply; })
@@ -8925,7 +9103,7 @@ template <class P>
   else if constexpr (requires { &P::call; })
     return not_a_pass<P, has_member_call_where_run_is_meant>();
   else if constexpr (requires { &P::visit; })
-    return not_a_pass<P, has_visit_but_no_begin>();
+    return not_a_pass<P, has_visit_but_no_begin, begin_must_take_a_graph_and_its_own_artifacts_and_a_context>();
   else
     return not_a_pass<P, has_no_run_nor_begin, run_must_take_a_graph_and_a_context>();
 }
@@ -8953,10 +9131,20 @@ template <class P>
   } else if constexpr (!requires(const P& pass, sweep_state<P>& state, Sweep& sweep) {
                          { pass.visit(state, sweep) } -> std::same_as<Status>;
                        }) {
-    return not_a_pass<P, visit_must_take_the_state_and_a_sweep_and_return_a_status>();
+    if constexpr (requires(P& pass, sweep_state<P>& state, Sweep& sweep) { pass.visit(state, sweep); } &&
+                  !requires(const P& pass, sweep_state<P>& state, Sweep& sweep) { pass.visit(state, sweep); })
+      return not_a_pass<P, visit_must_be_const>();
+    else
+      return not_a_pass<P, visit_must_take_the_state_and_a_sweep_and_return_a_status>();
   } else if constexpr (!requires { &P::finish; }) {
     return not_a_pass<P, has_begin_but_no_finish,
                       finish_must_take_the_state_a_graph_and_a_context_and_return_a_status>();
+  } else if constexpr (requires(P& pass, sweep_state<P>& state, Graph& graph, Context& context) {
+                         pass.finish(state, graph, context);
+                       } && !requires(const P& pass, sweep_state<P>& state, Graph& graph, Context& context) {
+                         pass.finish(state, graph, context);
+                       }) {
+    return not_a_pass<P, finish_must_be_const>();
   } else {
     return not_a_pass<P, finish_must_take_the_state_a_graph_and_a_context_and_return_a_status>();
   }
@@ -8979,12 +9167,16 @@ template <class P>
     return in_order();
   } else if constexpr (std::same_as<P, Rejected>) {
     return told_before();
+  } else if constexpr (HidesName<P>) {
+    return not_a_pass<P, name_must_be_public>();
   } else if constexpr (!requires { take_text(P::name); }) {
     return not_a_pass<P, has_no_static_name, to_mend<write_static_constexpr_string_view_name>>();
   } else if constexpr (!NamedStatically<P>) {
     return not_a_pass<P, name_must_be_static>();
   } else if constexpr (!NamedByConstant<P>) {
     return not_a_pass<P, name_must_be_a_constant>();
+  } else if constexpr (!NamedByText<P>) {
+    return not_a_pass<P, name_must_not_be_empty>();
   } else if constexpr (!is_well_spelt<P>) {
     return judge_spelling<P>();
   } else if constexpr (std::same_as<needs_of<P>, malformed>) {
@@ -9005,6 +9197,8 @@ template <class P>
     return typename BadList<P, keeps_what_is_no_fact, typename KeepsOf<P>::type>::type();
   } else if constexpr (!Copyable<P>) {
     return not_a_pass<P, must_be_copyable>();
+  } else if constexpr (MentionsRun<P> && MentionsBegin<P>) {
+    return not_a_pass<P, has_run_and_begin>();
   } else if constexpr (requires { &P::begin; } || BeginTakesItsArguments<P, const P>) {
     return judge_sweep<P>();
   } else {
@@ -9141,7 +9335,7 @@ struct Finding {
 };
 
 /// The module a pipeline meets: none yet, or one with known facts.
-struct Meeting {
+struct ModuleMet {
   bool has_module = false;
   Span<const FactInfo> facts;
 };
@@ -9161,10 +9355,10 @@ struct Meeting {
 }
 
 /// O(passes x facts).
-[[nodiscard]] constexpr auto find_fault(Span<const Contract* const> contracts, Meeting meeting)
+[[nodiscard]] constexpr auto find_fault(Span<const Contract* const> contracts, ModuleMet met)
     -> Finding {
   if (const Finding namesake = find_namesake(contracts); namesake.fault != Fault::none) return namesake;
-  FactWalk walk(contracts, meeting.facts);
+  FactWalk walk(contracts, met.facts);
   for (std::size_t i = 0; i < contracts.size(); ++i) {
     const Contract& contract = *contracts[i];
     for (std::size_t n = 0; n < contract.needs.size(); ++n) {
@@ -9174,17 +9368,17 @@ struct Meeting {
       const std::size_t later = walk.established_behind(i, fact);
       if (later != the_module && !state.ever_held) return {Fault::established_later, i, n, later};
       if (state.is == FactState::Is::lost && state.ever_held) return {Fault::lost, i, n, state.by};
-      if (state.is == FactState::Is::lost && !meeting.has_module) return {Fault::would_be_lost, i, n, state.by};
+      if (state.is == FactState::Is::lost && !met.has_module) return {Fault::would_be_lost, i, n, state.by};
       if (const std::size_t optional = walk.established_when_on_before(i, fact); optional != the_module)
         return {Fault::only_when_on, i, n, optional};
-      if (meeting.has_module) return {Fault::missing, i, n, the_module};
+      if (met.has_module) return {Fault::missing, i, n, the_module};
       walk.hold(fact, the_module);
     }
     for (std::size_t n = 0; n < contract.forbids.size(); ++n) {
       const FactState state = walk.state(contract.forbids[n]);
       if (state.is != FactState::Is::holds) continue;
       if (state.by != the_module) return {Fault::established_before, i, n, state.by};
-      if (meeting.has_module) return {Fault::true_of_module, i, n, the_module};
+      if (met.has_module) return {Fault::true_of_module, i, n, the_module};
     }
     walk.step(i);
   }
@@ -9194,7 +9388,7 @@ struct Meeting {
 /// Whether it mends what was found if pass `from` goes to the place of pass `to`: the two are right then, and
 /// the passes that were right stay so. Those behind the pass that was found to be wrong have not been looked
 /// at, and may be wrong.
-[[nodiscard]] constexpr auto is_mended_by_move(Span<const Contract* const> contracts, Meeting meeting,
+[[nodiscard]] constexpr auto is_mended_by_move(Span<const Contract* const> contracts, ModuleMet met,
                                                const Finding& found, std::size_t from, std::size_t to) -> bool {
   // Passes by their places, since g++ 12 under -fsanitize=undefined compares no pointers in constants.
   Pool<std::size_t> order;
@@ -9203,20 +9397,20 @@ struct Meeting {
   Pool<const Contract*> moved;
   for (std::size_t place = 0, rest = 0; place < contracts.size(); ++place)
     moved.push_back(contracts[place == to ? from : order.view()[rest++]]);
-  const Finding left = find_fault(moved.view(), meeting);
+  const Finding left = find_fault(moved.view(), met);
   if (left.fault == Fault::none) return true;
   if (left.pass == to) return false;
   const std::size_t wrong = order.view()[left.pass < to ? left.pass : left.pass - 1];
   return wrong > found.pass && wrong != found.culprit;
 }
 /// What is wrong first, and which move mends it: a mend that leads to another error is none.
-[[nodiscard]] constexpr auto find_fault_and_mend(Span<const Contract* const> contracts, Meeting meeting) -> Finding {
-  Finding found = find_fault(contracts, meeting);
+[[nodiscard]] constexpr auto find_fault_and_mend(Span<const Contract* const> contracts, ModuleMet met) -> Finding {
+  Finding found = find_fault(contracts, met);
   if (found.fault != Fault::established_later && found.fault != Fault::lost &&
       found.fault != Fault::established_before)
     return found;
-  const bool pass_can_move = is_mended_by_move(contracts, meeting, found, found.pass, found.culprit);
-  const bool culprit_can_move = is_mended_by_move(contracts, meeting, found, found.culprit, found.pass);
+  const bool pass_can_move = is_mended_by_move(contracts, met, found, found.pass, found.culprit);
+  const bool culprit_can_move = is_mended_by_move(contracts, met, found, found.culprit, found.pass);
   // The nearer move first: to bring what is needed, or to go before it is lost.
   const bool culprit_first = found.fault == Fault::established_later;
   if (culprit_can_move && (culprit_first || !pass_can_move))
@@ -9316,7 +9510,7 @@ template <class... P>
   if constexpr (!Passes::ok) {
     return Passes();
   } else {
-    return word_finding<find_fault_and_mend(contracts_of<P...>, Meeting()), P...>();
+    return word_finding<find_fault_and_mend(contracts_of<P...>, ModuleMet()), P...>();
   }
 }
 template <class Facts, class... P>
@@ -9325,7 +9519,7 @@ template <class Facts, class... P>
   if constexpr (!Passes::ok) {
     return Passes();
   } else {
-    return word_finding<find_fault_and_mend(contracts_of<P...>, Meeting{true, fact_infos<Facts>}), P...>();
+    return word_finding<find_fault_and_mend(contracts_of<P...>, ModuleMet{true, fact_infos<Facts>}), P...>();
   }
 }
 
@@ -9472,6 +9666,7 @@ struct StepPlan {
   std::array<bool, N> holds{};      ///< whether the fact is true then
   std::array<bool, N> rechecked{};  ///< whether it has to be checked, since the pass promises nothing of it
   bool rechecks = false;            ///< whether any of them
+  std::size_t tied = N;             ///< a fact whose artifact names nodes, kept by a pass that may move them; N: none
 };
 
 /// How a pass runs: by itself, or in one traversal with others, which is run in place of the first.
@@ -9512,6 +9707,8 @@ struct RunPlan {
 
   /// What there is to do behind each pass.
   static constexpr auto steps = [] {
+    constexpr std::array<Span<const FactInfo>, pass_count> filled_in{fact_infos<filled_in_by<P>>...};
+    constexpr std::array<bool, pass_count> only_looks{LookingPass<P>...};
     std::array<StepPlan<fact_count>, pass_count> result{};
     for (std::size_t i = 0; i < pass_count; ++i) {
       const Contract& contract = *contracts_of<P...>[i];
@@ -9521,6 +9718,10 @@ struct RunPlan {
         result[i].rechecked[u] = contract.keeping == Keeping::undeclared && fact.can_be_rechecked() &&
                                  facts_before[i][u] && !Contract::lists(contract.establishes, fact);
         result[i].rechecks = result[i].rechecks || result[i].rechecked[u];
+        if (facts_before[i][u] && facts_before[i + 1][u] && fact.tie != FactInfo::Tie::none &&
+            !only_looks[i] && !Contract::lists(filled_in[i], fact) &&
+            (result[i].tied == fact_count || fact.tie == FactInfo::Tie::in_place))
+          result[i].tied = u;
       }
     }
     return result;
@@ -9604,6 +9805,7 @@ class Run<facts<F...>> {
   template <class Pass>
   constexpr auto run_pass(Alone, const Pass& pass, const Plan& plan) -> bool {
     if constexpr (!std::same_as<filled_in_by<Pass>, facts<>>) clear_artifacts(pass);
+    note_nodes(plan);
     context_of_last_ = Context();
     if constexpr (LooksAtArtifacts<Pass>) {
       artifacts_for<Pass> artifacts(slots_);
@@ -9617,15 +9819,20 @@ class Run<facts<F...>> {
     return finish_pass<filled_in_by<Pass>>(Pass::name, plan);
   }
 
-  /// Runs forward passes in one traversal. `plan` is that of the last one.
+  /// Runs forward passes in one traversal. `plans` is that of the first one, and behind it those of the others.
   template <class... Pass>
-  constexpr auto run_together(const Plan& plan, const Pass&... passes) -> bool {
+  constexpr auto run_together(const Plan* plans, const Pass&... passes) -> bool {
     (clear_artifacts(passes), ...);
     constexpr std::array<std::string_view, sizeof...(Pass)> names{Pass::name...};
     std::array<Context, sizeof...(Pass)> contexts;
     SweepOutcome outcome =
         SweepRunner<Pass...>::run(graph_, contexts, artifacts_for<Pass>(slots_)..., passes...);
     if (outcome.moved) contexts.back().renumbered(*std::move(outcome.moved));
+    for (std::size_t k = 0; k < contexts.size() && k < outcome.failed && outcome.movers != 0; ++k) {
+      if ((outcome.movers >> k & 1U) == 0 || !is_in_place(plans[k])) continue;
+      outcome.failed = k;
+      outcome.errors = cannot_follow(plans[k]);
+    }
     for (std::size_t k = 0; k < contexts.size() && (outcome.failed == no_pass || k <= outcome.failed); ++k)
       pass_on(names[k], contexts[k]);
     context_of_last_ = std::move(contexts.back());
@@ -9633,7 +9840,7 @@ class Run<facts<F...>> {
       status_ = in_pass(names[outcome.failed], std::move(outcome.errors));
       return false;
     }
-    return finish<facts<>>(names.back(), plan);
+    return finish<facts<>>(names.back(), plans[contexts.size() - 1]);
   }
 
   Context* context_;
@@ -9641,6 +9848,7 @@ class Run<facts<F...>> {
   Graph graph_;
   Context context_of_last_;
   Status status_;  ///< that of the last pass
+  Pool<Name> nodes_before_;  ///< what the nodes were called, where that is of use
   bool is_part_ = false;
 
   /// The facts that are true behind a pass.
@@ -9655,10 +9863,42 @@ class Run<facts<F...>> {
   template <class Made>
   constexpr auto finish_pass(std::string_view pass, const Plan& plan) -> bool {
     pass_on(pass, context_of_last_);
+    if (status_ && plan.tied < sizeof...(F)) check_nodes(plan);
     if (status_) return finish<Made>(pass, plan);
     status_ = in_pass(pass, std::move(status_.error()));
     return false;
   }
+
+  // What a pass keeps must not come to speak of other nodes: a write that is taken for another one is lost.
+  /// O(nodes), before a pass that keeps what names nodes.
+  constexpr void note_nodes(const Plan& plan) {
+    if (plan.tied == sizeof...(F)) return;
+    nodes_before_.clear();
+    for (const Node& node : graph_.nodes()) nodes_before_.push_back(node.name);
+  }
+  /// O(nodes).
+  constexpr void check_nodes(const Plan& plan) {
+    if (!is_in_place(plan) && !context_of_last_.moves().empty()) return;
+    bool is_same = nodes_before_.size() == graph_.node_count();
+    for (std::uint32_t i = 0; is_same && i < nodes_before_.size(); ++i)
+      is_same = nodes_before_[i] == graph_.node(NodeId{i}).name;
+    if (!is_same) status_ = cannot_follow(plan);
+  }
+  [[nodiscard]] static constexpr auto is_in_place(const Plan& plan) -> bool {
+    return plan.tied < sizeof...(F) && fact_infos<facts<F...>>[plan.tied].tie == FactInfo::Tie::in_place;
+  }
+  [[nodiscard]] static constexpr auto cannot_follow(const Plan& plan) -> Diagnostic {
+    const std::string_view kept = fact_infos<facts<F...>>[plan.tied].name;
+    Text mend;
+    if (is_in_place(plan))
+      mend = text_of("let it run before the pass that establishes '", kept, "', or not keep it");
+    else
+      mend = Text("say where they went, by context.renumbered(editor.commit())");
+    return Diagnostic::error(DiagnosticCode::fact_violated,
+                             text_of("the pass moves nodes, and '", kept,
+                                     "', which it says to keep, would speak of other ones; ", mend));
+  }
+
   /// Has artifacts follow the nodes, and checks what the pass may have made untrue.
   template <class Made>
   constexpr auto finish(std::string_view pass, const Plan& plan) -> bool {
@@ -9697,8 +9937,7 @@ class Run<facts<F...>> {
   }
   template <class Fact, class Made>
   constexpr void renumber_artifact(const Renumbering& moved, bool holds) {
-    if constexpr (requires(typename Fact::artifact& artifact) { artifact.renumber(moved); } &&
-                  !lists<Fact, Made>)
+    if constexpr (FollowsNodes<Fact> && !lists<Fact, Made>)
       if (holds) static_cast<ArtifactSlot<Fact>&>(slots_).value.renumber(moved);
   }
   constexpr void pass_on(std::string_view pass, const Context& context) {
@@ -9771,7 +10010,7 @@ class PipelineRunner : Run<typename RunPlan<typename M::facts, P...>::Universe> 
     if constexpr (Plan::ways[I].is_alone) {
       run_pass(Alone(), pass, Plan::steps[I]);
     } else {
-      this->run_together(Plan::steps[I], pass);
+      this->run_together(&Plan::steps[I], pass);
     }
     if (status) {
       const Context& said = this->context_of_last_;
@@ -9815,7 +10054,7 @@ class PipelineRunner : Run<typename RunPlan<typename M::facts, P...>::Universe> 
     if constexpr (sizeof...(K) == 0) {
       return true;
     } else {
-      return this->run_together(Plan::steps[First + sizeof...(K) - 1], member<First + K>(*passes_)...);
+      return this->run_together(&Plan::steps[First], member<First + K>(*passes_)...);
     }
   }
 
@@ -9953,8 +10192,11 @@ template <class Q, std::size_t Offset, std::size_t Removed, class New, class... 
   constexpr std::size_t position = position_of<Q, P...>();
   if constexpr (position == sizeof...(P)) {
     constexpr std::size_t around = first_false({!is_inside<Q, P>...});
-    if constexpr (around == sizeof...(P)) {
-      return verdict::no_such_pass<verdict::pass<Q>, verdict::in<Pipeline<P...>>>();
+    if constexpr (!FXPass<Q>) {
+      return judge_pass<Q>();
+    } else if constexpr (around == sizeof...(P)) {
+      return verdict::no_such_pass<verdict::pass<Q>, verdict::in<Pipeline<P...>>,
+                                   verdict::to_mend<verdict::name_one_of_its_passes>>();
     } else {
       using Around = at<around, types<P...>>;
       return verdict::no_such_pass<verdict::pass<Q>, verdict::in<Pipeline<P...>>, verdict::is_inside<Around>,
@@ -10138,6 +10380,15 @@ class Pipeline {
   template <detail::NoModule T, class... Observers>
   constexpr auto run_passes(const T&, const Observers&...) const -> Rejected {
     using Verdict = decltype(detail::judge_argument<Pipeline, T>());
+    static_assert(sizeof(check_verdict<Verdict>) != 0);
+    return Rejected();
+  }
+  /// For a context where the module belongs: the same.
+  template <class... T>
+  constexpr auto run_passes(const Context&, const T&...) const -> Rejected {
+    using namespace verdict;
+    using Verdict = wrong_argument<Pipeline, is_given<Context>, which_is_no_module,
+                                   to_mend<write_run_passes_of_module_and_context_and_observers>>;
     static_assert(sizeof(check_verdict<Verdict>) != 0);
     return Rejected();
   }
@@ -10930,6 +11181,13 @@ struct AutoOrder {
                           which_must_run_after<PassAt<found.cycle[I + 1].other>, Why<I + 1>>...,
                           typename decltype(mend())::type>();
   }
+  /// Index of the first optional pass that establishes `Fact` only if it is on, but not the pass of the dead end; their
+  /// number if there is none.
+  template <class Fact>
+  [[nodiscard]] static consteval auto first_that_may_establish() -> std::size_t {
+    return first_false({(std::same_as<P, PassAt<found.dead_end.pass>> ||
+                         !Contract::lists(contract_of<P>.establishes_when_on, fact_info<Fact>))...});
+  }
   [[nodiscard]] static consteval auto word_dead_end() {
     using namespace verdict;
     using Pass = PassAt<found.dead_end.pass>;
@@ -10941,6 +11199,10 @@ struct AutoOrder {
       return no_legal_order<pass<Pass>, needs<Fact>,
                             typename Choose<is_established_only_by, Passes, Establishers>::type,
                             none_of_which_can_run_before, to_mend<establish<Fact>, before<Pass>>>();
+    else if constexpr (constexpr std::size_t optional = first_that_may_establish<Fact>(); optional != sizeof...(P))
+      return no_legal_order<pass<Pass>, needs<Fact>,
+                            is_established_only_when_on<typename ProtocolOf<PassAt<optional>>::type>,
+                            to_mend<take_out_of_optional_pass<typename ProtocolOf<PassAt<optional>>::type>>>();
     else
       return no_legal_order<pass<Pass>, needs<Fact>, typename Choose<is_not_true_behind, Passes, Path>::type,
                             to_mend<establish<Fact>, before<Pass>>>();
@@ -11586,12 +11848,13 @@ template <class P>
   }
 }
 /// Not for a pipeline as such, whose passes stand for themselves: `named<"x">(pipeline(a, b))` is a pass.
+/// Its return type is deduced: to Clang the call is then no constant expression gone wrong on top of the error.
 template <class... P>
-[[nodiscard]] constexpr auto optional_pass(const Pipeline<P...>&, bool) -> Rejected {
+[[nodiscard]] constexpr auto optional_pass(const Pipeline<P...>&, bool) {
   using Verdict = verdict::not_a_pass<Pipeline<P...>, verdict::is_a_pipeline_without_a_name,
                                       verdict::to_mend<verdict::wrap_in_named<Pipeline<P...>>>>;
   static_assert(sizeof(check_verdict<Verdict>) != 0);
-  return {};
+  return Rejected();
 }
 
 }  // namespace fxpass
@@ -12257,6 +12520,33 @@ struct Geometry {
   return geometry_of(graph, *meta);
 }
 
+namespace detail {
+/// Stands for a number of sizes or strides that a printed graph does not show. It is a symbol, so that whatever hangs
+/// on it is refused and not guessed.
+inline constexpr std::string_view unknown_number = "unknown";
+}  // namespace detail
+
+/// Why there is no geometry of the tensor that node `id` is, and what helps; empty if there is one. O(rank).
+[[nodiscard]] constexpr auto why_no_geometry(const Graph& graph, NodeId id) -> Text {
+  constexpr std::string_view help =
+      "print the graph with print_readable(include_stride=True, include_device=True), say what its inputs are "
+      "(--example-inputs), or use FX JSON";
+  const TensorMeta* meta = graph.tensor(id);
+  if (meta == nullptr) return text_of("dtype and shape of '", graph.name(id), "' are not known; ", help);
+  const auto why = [&](SymInt number, std::string_view what) -> Text {
+    if (graph.expression(number) == detail::unknown_number)
+      return text_of("the strides of '", graph.name(id), "' are not known; ", help);
+    return text_of("in the ", what, " of '", graph.name(id), "' stands ", graph.expression(number),
+                   ", which is no number");
+  };
+  for (const SymInt size : graph.sizes(*meta))
+    if (size.is_symbolic()) return why(size, "shape");
+  for (const SymInt stride : graph.strides(*meta))
+    if (stride.is_symbolic()) return why(stride, "strides");
+  if (meta->storage_offset.is_symbolic()) return why(meta->storage_offset, "offset");
+  return {};
+}
+
 /// Whether elements lie in row-major order without gaps (`Tensor.is_contiguous()`).
 [[nodiscard]] constexpr auto is_contiguous(const Geometry& g) -> bool {
   std::int64_t expected = 1;
@@ -12521,6 +12811,8 @@ struct ViewStep {
   [[nodiscard]] constexpr auto takes_part() const -> bool {
     return kind == Kind::select || kind == Kind::slice || kind == Kind::diagonal;
   }
+
+  friend constexpr auto operator==(const ViewStep&, const ViewStep&) -> bool = default;
 };
 
 /// One view of a storage.
@@ -12533,6 +12825,8 @@ struct View {
   std::uint32_t dims = 0;              ///< in the pool of numbers: sizes, then strides
   std::int64_t offset = 0;             ///< of its first element in the storage, in elements
   DType dtype = DType::f32;            ///< of its elements
+
+  friend constexpr auto operator==(const View&, const View&) -> bool = default;
 };
 
 /// One storage, as far as the graph shows it.
@@ -12545,6 +12839,8 @@ struct Storage {
   /// An operator of unknown schema made it: for all that is known, it is a view of that operator's operands.
   bool of_unknown_origin = false;
   Range possible_bases;  ///< then the storages of those operands, in the analysis' pool of numbers
+
+  friend constexpr auto operator==(const Storage&, const Storage&) -> bool = default;
 };
 
 /// A write by a node into a view.
@@ -12552,9 +12848,12 @@ struct Write {
   NodeId node;  ///< that writes
   std::uint32_t view = no_view;  ///< that is written
   std::uint32_t result = 0;  ///< which result of the node holds the new value, for nodes that write several views
+
+  friend constexpr auto operator==(const Write&, const Write&) -> bool = default;
 };
 
-/// What alias analysis found. Ids are those of the graph it was made for.
+/// What alias analysis found. Ids are those of the graph it was made for: nodes that are put in or taken out later can be
+/// views and writes that it does not know of.
 class AliasAnalysis {
  public:
   /// The view that node `id` is; `no_view` for what is no tensor, and for a tensor with a storage of its own that nobody
@@ -12581,13 +12880,13 @@ class AliasAnalysis {
   [[nodiscard]] constexpr auto strides(const View& v) const -> Span<const std::int64_t> {
     return numbers_.view(Range{v.dims + v.rank, v.rank});
   }
-  /// For a permute: which dimension of the parent each dimension is.
   /// Whether it has no elements. Needs `has_geometry`.
   [[nodiscard]] constexpr auto is_empty(const View& v) const -> bool {
     for (const std::int64_t size : sizes(v))
       if (size == 0) return true;
     return false;
   }
+  /// For a permute: which dimension of the parent each dimension is.
   [[nodiscard]] constexpr auto order(const View& v) const -> Span<const std::int64_t> {
     return numbers_.view(v.step.order);
   }
@@ -12647,15 +12946,21 @@ class AliasAnalysis {
   /// Numbers for `ViewStep::order`.
   constexpr auto add_numbers(Span<const std::int64_t> numbers) -> Range { return numbers_.append(numbers); }
 
-  /// Equal if the same nodes are the same views and the same writes go into them, by id.
-  friend constexpr auto operator==(const AliasAnalysis& a, const AliasAnalysis& b) -> bool {
-    if (a.of_node_.size() != b.of_node_.size() || a.writes_.size() != b.writes_.size()) return false;
-    for (std::uint32_t i = 0; i < a.of_node_.size(); ++i)
-      if (a.of_node_[i] != b.of_node_[i]) return false;
-    for (std::uint32_t i = 0; i < a.writes_.size(); ++i)
-      if (a.writes_[i].node != b.writes_[i].node || a.writes_[i].view != b.writes_[i].view) return false;
-    return true;
+  /// Has it speak of the same nodes where they are now: what it was made during, an edit, has been carried out. O(nodes).
+  constexpr void renumber(const Renumbering& moved) {
+    Pool<std::uint32_t> of_node;
+    for (std::uint32_t i = 0; i < of_node_.size(); ++i)
+      if (const NodeId now = moved[NodeId{i}]; now != no_node && of_node_[i] != no_view) {
+        if (of_node.size() <= now.index) of_node.resize(now.index + 1, no_view);
+        of_node[now.index] = of_node_[i];
+      }
+    of_node_ = std::move(of_node);
+    for (Storage& storage : storages_) storage.base = moved[storage.base];
+    for (Write& write : writes_) write.node = moved[write.node];
   }
+
+  /// Equal if the same nodes are the same views and the same writes go into them, by id.
+  friend constexpr auto operator==(const AliasAnalysis&, const AliasAnalysis&) -> bool = default;
 
  private:
   constexpr void set_geometry(View& v, const Geometry& g) {
@@ -13531,10 +13836,12 @@ class AliasAnalyser {
     const IndexedView target = ViewMaker(graph, *analysis_).index(self, arguments[1]);
     if (target.view == no_view) {
       if (Status refused = check_target(graph, id, self, true); !refused) return refused;
+      const Text why = why_no_geometry(graph, arguments[0].node());
+      if (!analysis_->view(self).has_geometry && !why.empty())
+        return error_at(graph, id, DiagnosticCode::missing_metadata,
+                        text_of("setitem needs the sizes and strides of its target: ", why));
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                      analysis_->view(self).has_geometry
-                          ? "setitem with an index that fxpass does not carry out, or that is out of range"
-                          : "setitem needs the sizes and strides of its target");
+                      "setitem with an index that fxpass does not carry out, or that is out of range");
     }
     if (target.writes_nothing) return {};
     return record(graph, id, target.view, 0, !arguments[2].is_node() && !target.has_tensors);
@@ -13606,9 +13913,7 @@ class AliasAnalyser {
     bool takes_part_of_expanded = false;
     for (std::uint32_t v = view_id; v != no_view; v = analysis_->view(v).parent) {
       const ViewStep& step = analysis_->view(v).step;
-      if (step.is_opaque())
-        return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                        text_of("writes into '", base(), "' through a view that fxpass cannot invert"));
+      if (step.is_opaque()) return opaque_error(graph, id, view_id);
       takes_part = takes_part || step.takes_part();
       takes_part_of_expanded = takes_part_of_expanded || (takes_part && step.kind == ViewStep::Kind::expand);
     }
@@ -13626,6 +13931,31 @@ class AliasAnalyser {
                       text_of(what, "PyTorch raises here, clone() it first"));
     }
     return {};
+  }
+
+  /// A view is opaque by its operator, or because a number that decides where it lies is not known.
+  [[nodiscard]] constexpr auto opaque_error(const Graph& graph, NodeId id, std::uint32_t view_id) const -> Diagnostic {
+    std::uint32_t outermost = no_view;  // what is made from an opaque view is opaque on its account
+    for (std::uint32_t v = view_id; v != no_view; v = analysis_->view(v).parent)
+      if (analysis_->view(v).step.kind == ViewStep::Kind::opaque) outermost = v;
+    const NodeId base = analysis_->storage_of(view_id).base;
+    const NodeId maker = outermost == no_view ? no_node : maker_of(graph, outermost);
+    if (maker != no_node && graph.op(maker).view != ops::ViewRule::opaque) {
+      Text why = why_no_geometry(graph, base);
+      if (why.empty() && graph.node(maker).value_kind != ValueKind::tuple) why = why_no_geometry(graph, maker);
+      if (!why.empty())
+        return error_at(graph, id, DiagnosticCode::missing_metadata,
+                        text_of("writes into '", graph.name(base), "' through the view '", graph.name(maker),
+                                "', whose place in it is not known: ", why));
+    }
+    return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                    text_of("writes into '", graph.name(base), "' through a view that fxpass cannot invert"));
+  }
+  /// The first node that is the view. O(nodes), for errors alone.
+  [[nodiscard]] constexpr auto maker_of(const Graph& graph, std::uint32_t view) const -> NodeId {
+    for (NodeId id; id.index < graph.node_count(); ++id.index)
+      if (analysis_->view_of(id) == view) return id;
+    return no_node;
   }
 
   /// Refuses a target of which an operand that is read is a shifted part.
@@ -13728,6 +14058,8 @@ struct AliasesAnalysed {
   static constexpr std::string_view name = "aliases_analysed";
   using provider = AliasingOutputRewritePass;
   using artifact = AliasAnalysis;
+  /// Writes and storages are those of nodes at their places: what is put in or taken out may be one of them.
+  static constexpr bool of_nodes_in_place = true;
 };
 
 /// Every input that the program writes has an output that is its new value: io_map is complete.
@@ -14535,9 +14867,11 @@ class OutOfPlaceRewriter {
         return {};
       default: break;
     }
-    // A write into no elements.
-    if (writes.empty() && rule != ops::WriteRule::unknown && rule != ops::WriteRule::batch_norm) return drop(sweep);
-    if (writes.empty()) return keep(sweep);
+    if (writes.empty()) {
+      if (rule == ops::WriteRule::unknown || rule == ops::WriteRule::batch_norm) return keep(sweep);
+      if (!writes_no_elements(graph, id)) return unseen_write(graph, id);
+      return drop(sweep);
+    }
     if (rule == ops::WriteRule::batch_norm) return rewrite_batch_norm(sweep, writes);
     Status done = rewrite_in_place(sweep, rule, writes.front().view);
     if (done) sweep.editor().erase(id);
@@ -14559,6 +14893,17 @@ class OutOfPlaceRewriter {
     if (view == ops::ViewRule::reshape && first_operand(sweep.graph(), id) != operand) retarget_to_reshape(sweep);
     values_.define(id);
     return {};
+  }
+  [[nodiscard]] constexpr auto writes_no_elements(const Graph& graph, NodeId id) const -> bool {
+    const NodeId self = first_operand(graph, id);
+    const std::uint32_t view = self == no_node ? no_view : analysis_->view_of(self);
+    return view != no_view && analysis_->view(view).has_geometry && analysis_->is_empty(analysis_->view(view));
+  }
+  /// A pass that ran since the analysis has made a call a write.
+  [[nodiscard]] static constexpr auto unseen_write(const Graph& graph, NodeId id) -> Diagnostic {
+    return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                    text_of(graph.target(id), " writes into a tensor and was not there when aliases were analysed; let the "
+                            "pass that made it run before that"));
   }
   [[nodiscard]] static constexpr auto first_operand(const Graph& graph, NodeId id) -> NodeId {
     const auto arguments = graph.arguments(id);
@@ -14643,8 +14988,10 @@ class OutOfPlaceRewriter {
   }
   [[nodiscard]] constexpr auto dtype(std::uint32_t view) const -> DType { return analysis_->view(view).dtype; }
   [[nodiscard]] constexpr auto needs_metadata(Sweep& sweep, NodeId of) const -> Diagnostic {
+    const Text why = why_no_geometry(sweep.graph(), of);
     return error_at(sweep.graph(), sweep.id(), DiagnosticCode::missing_metadata,
-                    text_of("carrying out this write needs dtype and sizes of '", sweep.graph().name(of), "'"));
+                    text_of("carrying out this write needs dtype, sizes and strides of '", sweep.graph().name(of), "'",
+                            why.empty() ? "" : ": ", why));
   }
   constexpr auto emit(Sweep& sweep, std::string_view target, std::initializer_list<Argument> arguments, DType type,
                       Span<const std::int64_t> shape, std::uint32_t view, bool is_final) -> NodeId {
@@ -17802,10 +18149,6 @@ class Builder {
     if (id.valid()) shared_.push_back({opcode, dtype, id});
     return id;
   }
-  /// The computation `(a, b) -> b` on scalars: a scatter with it overwrites.
-  constexpr auto second_operand(DType dtype) -> ComputationId {
-    return scalar_computation(Opcode::copy, dtype);
-  }
 
   /// Ends the module with `root` as its result; the builder is spent. Errors, all that were noted:
   /// `invalid_hlo` for ill-formed calls, `unsupported` for shapes and constants that HLO cannot hold, and
@@ -19217,7 +19560,7 @@ class LoweringContext {
 ///         return c.builder().multiply(x, c.builder().multiply(x, x));
 ///       }
 ///     };
-///     constexpr auto mine = default_lowerings + lowerings<LowerCube>{};
+///     constexpr auto with_cube = default_lowerings + lowerings<LowerCube>{};
 ///
 /// `op` names all overloads ("aten.max") or one ("aten.max.dim"), which goes before the former. It may be an
 /// array of such names. `lower` returns one value, a `Pool` of them for a tuple, or nothing for an operator
@@ -19244,6 +19587,18 @@ template <class L>
 concept HasConstantOp =
     HasStaticOp<L> && (requires { typename Constant<std::string_view(L::op).size()>; } ||
                        requires { typename Constant<std::string_view(*L::op.begin()).size()>; });
+
+/// Whether names are those that `Operator` has, not those of a schema ("aten::relu") or of Python's attribute
+/// ("torch.ops.aten.relu"), which no call would ever be looked up by.
+constexpr auto name_operators(std::string_view name) -> bool {
+  return !name.empty() && name.find("::") == std::string_view::npos && !name.starts_with("torch.ops.");
+}
+template <OperatorNames Names>
+constexpr auto name_operators(const Names& names) -> bool {
+  for (const std::string_view name : names)
+    if (!name_operators(name)) return false;
+  return true;
+}
 
 template <class L>
 concept LowersCalls = requires(LoweringContext& c, const Call& call) { L::lower(c, call); };
@@ -19282,13 +19637,15 @@ template <class L>
     return not_a_lowering<L, op_must_be_static>();
   } else if constexpr (!HasConstantOp<L>) {
     return not_a_lowering<L, op_must_be_a_constant>();
+  } else if constexpr (!name_operators(L::op)) {
+    return not_a_lowering<L, op_must_be_written_like_aten_dot_relu_or_aten_dot_relu_dot_default>();
   } else if constexpr (!LowersCalls<L>) {
     if constexpr (requires(L& l, LoweringContext& c, const Call& call) { l.lower(c, call); })
       return not_a_lowering<L, lower_must_be_static>();
     else if constexpr (MentionsLower<L>)
       return not_a_lowering<L, lower_must_take_a_context_and_a_call>();
     else
-      return not_a_lowering<L, has_no_lower>();
+      return not_a_lowering<L, has_no_lower, lower_must_take_a_context_and_a_call>();
   } else if constexpr (!LoweringResult<result_of_lowering<L>>) {
     return not_a_lowering<L, lower_must_return_a_value_or_a_pool_of_values_or_nothing>();
   } else {
@@ -19506,7 +19863,8 @@ struct lowerings {
     return detail::LoweringClash{};
   }();
 
-  /// These lowerings, those of `other` in place of any for the same operator.
+  /// These lowerings, those of `other` in place of any for the same operator. An `other` without any such
+  /// lowering does not compile: its names are misspelt, or `+` is meant.
   template <class Other>
   [[nodiscard]] constexpr auto override_with(Other) const;
 
@@ -19573,6 +19931,29 @@ struct VerdictOnLowerings<lowerings<L...>> {
 template <LoweringList List>
 struct VerdictOnLowerings<List> : VerdictOnLowerings<typename List::list> {};
 
+/// Whether two lists have a name in common.
+template <std::size_t N, std::size_t M>
+constexpr auto share_a_name(const std::array<ListedOperator, N>& a, const std::array<ListedOperator, M>& b) -> bool {
+  std::size_t i = 0;
+  for (const ListedOperator& each : b) {
+    while (i < N && a[i] < each) ++i;
+    if (i < N && a[i].is_named_as(each)) return true;
+  }
+  return false;
+}
+/// The verdict on `Other` in place of lowerings of `List`.
+template <class List, class Other>
+[[nodiscard]] consteval auto judge_override() {
+  using namespace verdict;
+  using OnOther = typename VerdictOnLowerings<Other>::type;
+  if constexpr (!OnOther::ok)
+    return OnOther();
+  else if constexpr (!share_a_name(List::operators, Other::list::operators))
+    return wrong_argument<override_with<Other>, which_overrides_nothing, to_mend<add_it_with_plus>>();
+  else
+    return in_order();
+}
+
 /// The verdict on the second list, and then on both.
 template <class Verdict, class First, class Second>
 struct VerdictOnBoth {
@@ -19597,7 +19978,7 @@ using lowering_verdict = typename detail::VerdictOnLowerings<List>::type;
 template <class... L>
 template <class Other>
 constexpr auto lowerings<L...>::override_with(Other) const {
-  using Verdict = lowering_verdict<Other>;
+  using Verdict = decltype(detail::judge_override<lowerings, Other>());
   static_assert(sizeof(check_verdict<Verdict>) != 0);
   if constexpr (Verdict::ok)
     return typename detail::Overridden<lowerings, typename Other::list>::type{};
@@ -22903,7 +23284,7 @@ constexpr auto reduce_loss(auto& c, const Call& call, hlo::Value losses, hlo::Va
 
 /// Prediction and target in one type and shape, halves as float32.
 constexpr auto loss_operands(auto& c, const Call& call) -> std::array<hlo::Value, 2> {
-  auto [x, y] = c.operands(call, fxpass::Meeting::arithmetic, "self", "target");
+  auto [x, y] = c.operands(call, Meeting::arithmetic, "self", "target");
   return {c.accurate(x), c.accurate(y)};
 }
 
@@ -24703,8 +25084,7 @@ class SignatureMaker {
         if (const auto shape = shape_of(values[i].node()))
           output.tensor = SignatureTensor{*shape, results++};
         else
-          errors_.add(error_at(graph_, values[i].node(), DiagnosticCode::unsupported,
-                               text_of("output ", i, " is no tensor whose shape is known")));
+          errors_.add(output_error(i, values[i].node()));
       } else if (!values[i].is_none()) {
         output.value = json_of_constant(graph_, values[i]);
         if (output.value.empty())
@@ -24713,6 +25093,14 @@ class SignatureMaker {
       }
       signature_.outputs.push_back(std::move(output));
     }
+  }
+  /// For an output without a tensor's metadata: what is known of it, or that nothing is.
+  [[nodiscard]] constexpr auto output_error(std::size_t i, NodeId id) const -> Diagnostic {
+    if (graph_.node(id).value_kind == ValueKind::none)
+      return error_at(graph_, id, DiagnosticCode::missing_metadata,
+                      text_of("the signature needs the shape of output ", i, ": ", why_no_geometry(graph_, id)));
+    return error_at(graph_, id, DiagnosticCode::unsupported,
+                    text_of("output ", i, " is no tensor, and the signature holds tensors and constants alone"));
   }
   constexpr void add_mutations() {
     is_written_.resize(static_cast<std::uint32_t>(signature_.inputs.size()), 0);
@@ -24764,9 +25152,9 @@ class SignatureMaker {
 }  // namespace detail
 
 /// The signature of `graph`, whose tensor inputs become the parameters of a module and whose tensor outputs
-/// its results, both in order. Errors: `symbolic_size` where a size of theirs is symbolic, `unsupported` for
-/// an output that is no tensor and no constant of JSON, `invalid_graph` for a mutation that does not fit its
-/// input. O(inputs + outputs).
+/// its results, both in order. Errors: `symbolic_size` where a size of theirs is symbolic, `missing_metadata` for
+/// an output of which nothing is known, `unsupported` for one that is no tensor and no constant of JSON,
+/// `invalid_graph` for a mutation that does not fit its input. O(inputs + outputs).
 [[nodiscard]] constexpr auto signature_of(const Graph& graph) -> Expected<Signature> {
   return detail::SignatureMaker(graph).make();
 }
@@ -25031,12 +25419,15 @@ constexpr auto check_legality(const hlo::Module& module, const Target& target) -
 ///
 /// Errors, all that there are, each with its node and the line of the model: `missing_lowering`, once for
 /// each operator; `symbolic_size`; `unsupported`, `eager_would_raise` and `missing_metadata` from lowerings;
-/// `invalid_hlo` where a lowering does not give what the program says; `illegal_for_target`, once for each
+/// `invalid_graph` where `verify` refuses the graph; `invalid_hlo` where a lowering does not give what the
+/// program says; `illegal_for_target`, once for each
 /// element type. Of a graph with missing lowerings or symbolic sizes nothing more is looked at. O(nodes +
 /// what lowerings make).
 template <LoweringTarget Target>
 constexpr auto lower_graph(const Graph& graph, const Target& target, LoweringTable table = default_lowerings.table())
     -> Expected<LoweredModule> {
+  // A pass may have left a graph that is none; what follows relies on it.
+  if (Status sound = verify(graph); !sound) return std::move(sound).error();
   Expected<LoweredModule> lowered = detail::GraphLowering(graph, table).run();
   if (!lowered) return lowered;
   if (Status legal = detail::check_legality(lowered->module, target); !legal) return std::move(legal).error();
@@ -25099,8 +25490,9 @@ class LowerTo {
     else
       return Rejected();
   }
-  /// For what is easily taken for a module: an error that says what to do.
-  template <detail::NoModule T>
+  /// For anything else: an error that says what to do.
+  template <class T>
+    requires(!AnyModule<T>)
   constexpr auto operator()(const T&) const -> Rejected {
     using Verdict = decltype(detail::judge_argument<LowerTo, T>());
     static_assert(sizeof(check_verdict<Verdict>) != 0);
@@ -25179,6 +25571,13 @@ template <class Target = XlaTarget>
   using Verdict = decltype(detail::judge_target<Target>());
   static_assert(sizeof(check_verdict<Verdict>) != 0);
   return compile(std::move(module), options, target, default_lowerings);
+}
+/// For what is easily taken for a module: an error that says what to do.
+template <detail::NoModule T, class Target = XlaTarget, class List = DefaultLowerings>
+constexpr auto compile(const T&, const CompileOptions& = {}, const Target& = {}, const List& = {}) {
+  using Verdict = decltype(detail::judge_argument<verdict::compile, T, verdict::give_what_it_holds>());
+  static_assert(sizeof(check_verdict<Verdict>) != 0);
+  return Rejected();
 }
 
 }  // namespace fxpass
@@ -25987,8 +26386,8 @@ namespace detail {
 // A member of another type than `Module` may be what an emitter of graphs writes.
 template <class E>
 concept WritesModules = requires(Text& text, CountingSink& count, const hlo::Module& module) {
-  E::write(text, module);
-  E::write(count, module);
+  { E::write(text, module) } -> std::same_as<void>;
+  { E::write(count, module) } -> std::same_as<void>;
 };
 
 /// Why `E` is no emitter.
@@ -26005,6 +26404,11 @@ template <class E>
     return not_an_emitter<E, has_no_static_file_ending>();
   else if constexpr (WritesModules<E>)
     return in_order();
+  else if constexpr (requires(Text& text, CountingSink& count, const hlo::Module& module) {
+                       E::write(text, module);
+                       E::write(count, module);
+                     })
+    return not_an_emitter<E, write_must_return_nothing>();
   else if constexpr (
       requires(E& e, Text& text, const hlo::Module& module) { e.write(text, module); } &&
       !requires(Text& text, const hlo::Module& module) { E::write(text, module); })
@@ -26046,6 +26450,8 @@ template <class E, NoHlo T>
   if constexpr (is_expected<T>)
     return wrong_argument<emit_with<E>, is_given<T>, which_may_hold_errors_in_place_of_a_value,
                           to_mend<emit_what_it_holds>>();
+  else if constexpr (requires(Text& text, const Graph& graph) { E::write(text, graph); })
+    return wrong_argument<emit_with<E>, is_given<T>, which_is_no_graph, to_mend<emit_its_graph>>();
   else if constexpr (is_module<T>)
     return wrong_argument<emit_with<E>, is_given<T>, which_is_not_lowered, to_mend<lower_it_first>>();
   else
@@ -26941,7 +27347,8 @@ namespace fxpass {
 /// Writes `<folder>/passes/00_original.txt` before the first pass, and `<folder>/passes/NN_after_<pass>.txt`
 /// behind the NN-th, if it ran: a title, the replica groups that are known, the graph as FX text, the graph
 /// as Python. A dump is for people who look for an error, so a file that cannot be written stops nothing;
-/// `problems` tells. O(graph as text) a pass.
+/// `problems` tells. A folder that cannot be made is told of once, and then nothing is dumped. O(graph as text)
+/// a pass.
 class PassDumper {
  public:
   /// Behind which passes the graph is dumped: all that ran, or those that do not claim to have changed
@@ -26958,9 +27365,11 @@ class PassDumper {
     has_original_ = true;
     std::error_code error;
     std::filesystem::create_directories(folder_, error);
+    has_folder_ = !error;
     if (error)
-      problems_.add(Diagnostic::warning(DiagnosticCode::file_unreadable,
-                                        text_of("cannot make folder '", folder_.string().c_str(), "'")));
+      problems_.add(Diagnostic::warning(DiagnosticCode::file_unwritable,
+                                        text_of("cannot make folder '", folder_.string().c_str(),
+                                                "', so no pass is dumped")));
     dump("00_original.txt", "Original FX graph", graph);
   }
   /// Observer: dumps the graph behind a pass.
@@ -26989,6 +27398,7 @@ class PassDumper {
 
  private:
   void dump(std::string_view file, std::string_view title, const Graph& graph) {
+    if (!has_folder_) return;
     const std::string path = (folder_ / file).string();
     if (Status written = write_file(path, contents(title, graph)); !written)
       for (Diagnostic d : written.error()) {
@@ -27027,6 +27437,7 @@ class PassDumper {
   std::filesystem::path folder_;
   Behind behind_;
   bool has_original_ = false;
+  bool has_folder_ = false;
   Diagnostics problems_;
 };
 

@@ -19,9 +19,6 @@
 
 namespace fxpass::detail {
 
-/// A number in sizes or strides that the text does not show. It is written as a symbol, so that whatever
-/// hangs on it is refused and not guessed.
-inline constexpr std::string_view unknown_number = "unknown";
 /// PyTorch's name of the dtype that annotations abbreviate to `text`; empty if it is none.
 [[nodiscard]] inline auto dtype_of_abbreviation(std::string_view text) -> std::string_view {
   for (const DTypeInfo& info : dtype_table)

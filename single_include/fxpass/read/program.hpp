@@ -14,8 +14,10 @@
 #include <fxpass/read/pt2.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 /// @file
@@ -51,10 +53,14 @@ namespace detail {
 /// The program in the file at `path`: a `.pt2` archive, the JSON of an ExportedProgram, FX JSON, or a graph
 /// as PyTorch prints it, as code or as text. They are told apart by content and never by name. `examples` say
 /// of a printed graph what its inputs are; the other forms say that themselves, and with them `examples` are
-/// an error. Errors: those of the reader; `file_malformed` for what is no program. O(size of the program).
+/// an error. A pipe may be any of these but an archive. Errors: those of the reader; `file_unreadable` for an
+/// archive from a pipe; `file_malformed` for what is no program. O(size of the program).
 [[nodiscard]] inline auto read_program(std::string_view path, const ExampleInputs* examples = nullptr)
     -> Expected<Module<>> {
-  const auto start = read_file(path, 4096);
+  // What comes from a pipe comes once. Of a file the start will do: an archive may be large.
+  std::error_code no_such_file;
+  const bool is_pipe = std::filesystem::is_fifo(path, no_such_file);
+  const auto start = read_file(path, is_pipe ? std::string::npos : 4096);
   if (!start) return start.error();
   if (start->empty()) return detail::file_error(DiagnosticCode::file_unreadable, path, "the file is empty");
   const bool is_archive = start->starts_with("PK");
@@ -64,8 +70,11 @@ namespace detail {
   if (examples != nullptr && (is_archive || is_json))
     return detail::file_error(DiagnosticCode::unsupported, path,
                               "the file describes its inputs: example inputs are for printed graphs");
+  if (is_archive && is_pipe)
+    return detail::file_error(DiagnosticCode::file_unreadable, path,
+                              "an archive cannot be read from a pipe; give the name of a file");
   if (is_archive) return read_pt2(path);
-  const auto text = read_file(path);
+  const auto text = is_pipe ? start : read_file(path);
   if (!text) return text.error();
   if (!is_json) return detail::read_printed_graph(*text, path, examples);
   detail::JsonDocument document;

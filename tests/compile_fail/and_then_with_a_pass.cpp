@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mistake: A pass, which is no function of a module, handed to `and_then`.
+// expect-error-first: fxpass: and_then needs a function of the value: pipeline\(pass\) for a pass
+#include <fxpass/fxpass.hpp>
+
+using namespace fxpass;
+
+auto run(Expected<Module<>> program) {
+#ifdef FXPASS_CONTROL
+  return program.and_then(pipeline(DeviceRewriterPass{})).has_value();
+#else
+  return program.and_then(DeviceRewriterPass{}).has_value();
+#endif
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// mistake: The function that makes the default passes, not called.
+// expect-error-first: fxpass: and_then needs a function of the value: .*get_default_pass_manager\(\) with its parentheses
+#include <fxpass/fxpass.hpp>
+
+using namespace fxpass;
+
+auto run(Expected<Module<>> program) {
+#ifdef FXPASS_CONTROL
+  return std::move(program).and_then(get_default_pass_manager()).has_value();
+#else
+  return std::move(program).and_then(get_default_pass_manager).has_value();
+#endif
+}

@@ -29,8 +29,8 @@ FLAGS = ("-std=c++20 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -fno-excepti
 
 HEAD = """# What the compiler says
 
-A mistake that the types show is one error. Its text is a type that reads as a sentence: which pass, which
-fact, why, and how to mend it. The words are declared in `include/fxpass/pass/verdict.hpp`, in namespace
+A mistake that the types show is one error. Its text is mostly a type that reads as a sentence: which pass,
+which fact, why, and how to mend it. The words are declared in `include/fxpass/pass/verdict.hpp`, in namespace
 `fxpass::verdict`.
 
 For each mistake below: the program, what the compilers say, and the lines that mend it. The texts are real;
@@ -49,7 +49,8 @@ class Case:
         self.name = path.stem
         text = path.read_text(encoding="utf-8")
         self.mistake = re.search(r"^// mistake: (.+)$", text, re.M).group(1)
-        self.sentence = re.search(r"^// expect-error-first: fxpass: (.+)$", text, re.M).group(1)
+        # A regular expression, of which only parentheses need a backslash.
+        self.sentence = re.search(r"^// expect-error-first: fxpass: (.+)$", text, re.M).group(1).replace("\\", "")
         body = [line for line in text.splitlines()
                 if not re.match(r"// (SPDX|mistake:|expect-)|#include|using namespace fxpass;", line)]
         self.wrong = self.form(body, is_control=False)
@@ -136,8 +137,9 @@ def block(language, lines):
 
 
 def page(cases, texts):
-    # In the order of the verdicts in the header.
-    header = (ROOT / "include/fxpass/pass/verdict.hpp").read_text(encoding="utf-8")
+    # In the order of the verdicts in the header; `Expected` has one that needs none of its words.
+    headers = ("pass/verdict.hpp", "support/expected.hpp")
+    header = "".join((ROOT / "include/fxpass" / path).read_text(encoding="utf-8") for path in headers)
     kinds = sorted({case.sentence for case in cases}, key=lambda sentence: header.index(f'"fxpass: {sentence}"'))
     parts = [HEAD]
     for kind in kinds:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mistake: A pass, which is no function of a module, handed to `and_then`.
-// expect-error-first: fxpass: and_then needs a function of the value: pipeline\(pass\) for a pass
+// expect-error-first: fxpass: and_then takes a function: pipeline\(pass\), get_default_pass_manager\(\)
 #include <fxpass/fxpass.hpp>
 
 using namespace fxpass;

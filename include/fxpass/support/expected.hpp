@@ -147,8 +147,7 @@ class [[nodiscard]] Expected {
   template <class F>
   static constexpr auto refuse() -> Expected {
     static_assert(is_called_with<F, T>,
-                  "fxpass: and_then needs a function of the value: pipeline(pass) for a pass, "
-                  "get_default_pass_manager() with its parentheses");
+                  "fxpass: and_then takes a function: pipeline(pass), get_default_pass_manager()");
     return Diagnostics();
   }
 

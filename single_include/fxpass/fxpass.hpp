@@ -1006,15 +1006,23 @@ class [[nodiscard]] Expected {
   /// `next(value)`, itself an `Expected`, or this error.
   template <class F>
   constexpr auto and_then(F&& next) && {
-    using Result = std::remove_cvref_t<decltype(std::forward<F>(next)(std::move(value_)))>;
-    if (has_value_) return std::forward<F>(next)(std::move(value_));
-    return Result(std::move(error_));
+    if constexpr (is_called_with<F, T>) {
+      using Result = std::remove_cvref_t<decltype(std::forward<F>(next)(std::move(value_)))>;
+      if (has_value_) return std::forward<F>(next)(std::move(value_));
+      return Result(std::move(error_));
+    } else {
+      return refuse<F>();
+    }
   }
   template <class F>
   constexpr auto and_then(F&& next) const& {
-    using Result = std::remove_cvref_t<decltype(std::forward<F>(next)(value_))>;
-    if (has_value_) return std::forward<F>(next)(value_);
-    return Result(error_);
+    if constexpr (is_called_with<F, const T&>) {
+      using Result = std::remove_cvref_t<decltype(std::forward<F>(next)(value_))>;
+      if (has_value_) return std::forward<F>(next)(value_);
+      return Result(error_);
+    } else {
+      return refuse<F>();
+    }
   }
   /// `Expected` of `change(value)`, or this error.
   template <class F>
@@ -1025,6 +1033,16 @@ class [[nodiscard]] Expected {
   }
 
  private:
+  template <class F, class Value>
+  static constexpr bool is_called_with = requires(F&& f, Value&& value) { std::forward<F>(f)(std::forward<Value>(value)); };
+  /// What the compiler would say of the call names neither the reason nor the mend.
+  template <class F>
+  static constexpr auto refuse() -> Expected {
+    static_assert(is_called_with<F, T>,
+                  "fxpass: and_then takes a function: pipeline(pass), get_default_pass_manager()");
+    return Diagnostics();
+  }
+
   union {
     T value_;
     Diagnostics error_;

@@ -19,13 +19,11 @@ namespace {
 
 struct FormName {
   const char* name;
-  const char* ending;
   Form form;
 };
 constexpr FormName form_names[] = {
-    {"hlo-text", ".hlo", Form::hlo_text},  {"hlo-proto", ".pb", Form::hlo_proto},
-    {"stablehlo", ".mlir", Form::stablehlo},  {"fx-text", ".fx", Form::fx_text},
-    {"fx-python", ".py", Form::fx_python}, {"fx-json", ".json", Form::fx_json},
+    {"hlo-text", Form::hlo_text}, {"hlo-proto", Form::hlo_proto}, {"stablehlo", Form::stablehlo},
+    {"fx-text", Form::fx_text},   {"fx-python", Form::fx_python}, {"fx-json", Form::fx_json},
 };
 
 #define FXPASSC_TEXT_OF(x) #x
@@ -41,16 +39,16 @@ auto complain(const std::string& what) -> int {
   return wrong_usage;
 }
 
-/// Ranks of one group, "0,1". Empty if malformed.
-auto parse_ranks(std::string_view text) -> std::vector<std::int64_t> {
-  std::vector<std::int64_t> ranks;
+/// Ranks of one group, or values of a symbol: "0,1", none below 0. Empty if malformed.
+auto parse_numbers(std::string_view text) -> std::vector<std::int64_t> {
+  std::vector<std::int64_t> numbers;
   while (true) {
     const std::string_view number = text.substr(0, text.find(','));
-    std::int64_t rank = 0;
-    const auto parsed = std::from_chars(number.data(), number.data() + number.size(), rank);
-    if (parsed.ec != std::errc() || parsed.ptr != number.data() + number.size() || rank < 0) return {};
-    ranks.push_back(rank);
-    if (number.size() == text.size()) return ranks;
+    std::int64_t value = 0;
+    const auto parsed = std::from_chars(number.data(), number.data() + number.size(), value);
+    if (parsed.ec != std::errc() || parsed.ptr != number.data() + number.size() || value < 0) return {};
+    numbers.push_back(value);
+    if (number.size() == text.size()) return numbers;
     text.remove_prefix(number.size() + 1);
   }
 }
@@ -73,17 +71,28 @@ auto parse_process_group(std::string_view text) -> std::optional<ProcessGroupOpt
   std::string_view rest = text.substr(equals + 1);
   while (true) {
     const std::string_view group = rest.substr(0, rest.find(';'));
-    option.groups.push_back(parse_ranks(group));
+    option.groups.push_back(parse_numbers(group));
     if (option.groups.back().empty()) return std::nullopt;
     if (group.size() == rest.size()) return option;
     rest.remove_prefix(group.size() + 1);
   }
 }
 
+/// `s0=128,256`.
+auto parse_symbol(std::string_view text) -> std::optional<SymbolOption> {
+  const auto equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0) return std::nullopt;
+  SymbolOption option{std::string(text.substr(0, equals)), parse_numbers(text.substr(equals + 1))};
+  if (option.values.empty()) return std::nullopt;
+  return option;
+}
+
 /// The form that was named, or else the one that OUT's ending says.
 auto choose_form(const std::string& named, CompileOptions& options) -> int {
+  if (named.empty() && options.makes_several())
+    return complain("with several values of a symbol OUT is a folder, whose name says no form: use --emit");
   for (const FormName& f : form_names) {
-    if (named.empty() ? !std::string_view(options.output).ends_with(f.ending) : named != f.name) continue;
+    if (named.empty() ? !std::string_view(options.output).ends_with(ending_of(f.form)) : named != f.name) continue;
     options.form = f.form;
     return done;
   }
@@ -114,10 +123,18 @@ struct RawCompileOptions {
 };
 
 auto finish(const RawCompileOptions& raw, CompileOptions& options) -> int {
-  if (!raw.bind.empty()) return not_supported_yet("--bind");
+  for (const std::string& text : raw.bind) {
+    std::optional<SymbolOption> symbol = parse_symbol(text);
+    if (!symbol) return complain("--bind: " + text + " is not of the form s0=128 or s0=128,256");
+    options.symbols.push_back(*std::move(symbol));
+  }
   if (const int status = choose_form(raw.form, options); status != done) return status;
   if (options.signature == "-")
     return complain("--signature: a file is needed, for the standard output is the program's alone");
+  if (options.makes_several() && (options.output == "-" || !options.signature.empty()))
+    return complain(options.output == "-"
+                        ? "with several values of a symbol there are several modules: OUT is a folder for them, not -"
+                        : "--signature: with several values of a symbol the folder has one for each module");
   if (options.signature == options.output)
     return complain("OUT and the signature are one file: " + options.output);
   if (raw.no_fx_passes && (options.time_passes || options.verify_each || !options.dump_passes.empty()))
@@ -175,19 +192,16 @@ void add_compile_options(CLI::App& app, RawCompileOptions& raw, CompileOptions& 
       ->check(is_path);
   app.add_flag("--verify-each", options.verify_each,
                "Verify the graph and what is known of it after each pass");
-  app.add_option("--bind", raw.bind, "Not supported yet")->allow_extra_args(false);
+  app.add_option("--bind", raw.bind,
+                 "s0=128: the number that a symbolic size stands for; may be given again. With several, s0=128,256, OUT "
+                 "is a folder with a module and a signature for each choice, and manifest.json")
+      ->allow_extra_args(false);
   app.add_option("--example-inputs", options.example_inputs,
                  "What the inputs of a printed graph are: blocks 'Input 0:', or a function load_args")
       ->check(is_path);
 }
 
 }  // namespace
-
-auto not_supported_yet(std::string_view what) -> int {
-  std::fprintf(stderr, "fxpassc: error: %.*s is not supported yet\n", static_cast<int>(what.size()),
-               what.data());
-  return wrong_usage;
-}
 
 auto parse_command_line(int argc, const char* const* argv) -> CommandLine {
   CommandLine line;

@@ -12,14 +12,21 @@
 #include <fxpass/emit/stablehlo.hpp>
 #include <fxpass/graph/call.hpp>
 #include <fxpass/lower/compile.hpp>
+#include <fxpass/pass/pipeline.hpp>
+#include <fxpass/passes/bind_symbols.hpp>
 #include <fxpass/passes/default_pipeline.hpp>
 #include <fxpass/read/nki_kernels.hpp>
 #include <fxpass/read/program.hpp>
+#include <fxpass/support/json_text.hpp>
 #include <fxpass/support/report.hpp>
 
 #include <cstddef>
 #include <cstdio>
+#include <filesystem>
+#include <string>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 namespace fxpassc {
 
@@ -27,10 +34,14 @@ namespace {
 
 using namespace fxpass;
 
+/// Numbers for the symbols of a program: one choice of the values that the options give.
+using Choice = std::vector<SymbolBinding>;
+
 /// What is written to files.
 struct Result {
   Text program;
   Signature signature;
+  Choice choice = {};
 };
 
 // Reading ---------------------------------------------------------------------------------------------------
@@ -101,7 +112,7 @@ auto emit_hlo(LoweredModule lowered, Form form) -> Result {
 
 auto emit_fx(const Graph& graph, const CompileOptions& options) -> Expected<Result> {
   Result result;
-  if (!options.signature.empty()) {
+  if (!options.signature.empty() || options.makes_several()) {
     Expected<Signature> signature = signature_of(graph);
     if (!signature) return std::move(signature).error();
     result.signature = *std::move(signature);
@@ -140,18 +151,67 @@ auto compile_to_fx(Module<> module, const PassOptions& passes, const CompileOpti
   return run(pipeline, std::move(module), options).and_then(to_result);
 }
 
-auto compile_program(const CompileOptions& options) -> Expected<Result> {
+/// Every choice of one value for each symbol, the last symbol's changing first.
+auto choices_of(const std::vector<SymbolOption>& symbols) -> std::vector<Choice> {
+  std::vector<Choice> choices(1);
+  for (const SymbolOption& option : symbols) {
+    std::vector<Choice> longer;
+    for (const Choice& choice : choices)
+      for (const std::int64_t value : option.values) {
+        longer.push_back(choice);
+        longer.back().push_back({option.symbol, value});
+      }
+    choices = std::move(longer);
+  }
+  return choices;
+}
+
+/// "s0=128,s1=16".
+auto name_of(const Choice& choice) -> std::string {
+  std::string name;
+  for (const SymbolBinding& b : choice) {
+    if (!name.empty()) name += ',';
+    name.append(b.symbol).append(1, '=').append(std::to_string(b.value));
+  }
+  return name;
+}
+
+/// Says of each error for which sizes it is one.
+auto of_choice(const Choice& choice, Diagnostics errors) -> Diagnostics {
+  for (Diagnostic& d : errors) d.message = text_of("with ", name_of(choice), ": ", d.message);
+  return errors;
+}
+
+auto compile_for(const Choice& choice, Module<> module, const PassOptions& passes, const CompileOptions& options)
+    -> Expected<Result> {
+  const auto compile_bound = [&](Module<> bound) {
+    return is_hlo(options.form) ? compile_to_hlo(std::move(bound), passes, options)
+                                : compile_to_fx(std::move(bound), passes, options);
+  };
+  if (choice.empty()) return compile_bound(std::move(module));
+  const Span<const SymbolBinding> bindings(choice.data(), choice.size());
+  auto result = pipeline(BindSymbolsPass{bindings})(std::move(module)).and_then(compile_bound);
+  if (result) result->choice = choice;
+  return result;
+}
+
+auto compile_program(const CompileOptions& options) -> Expected<std::vector<Result>> {
   const Expected<ProcessGroups> groups = read_process_groups(options);
   if (!groups) return groups.error();
   const Expected<KernelRegistry> kernels = read_kernels(options);
   if (!kernels) return kernels.error();
   PassOptions passes{.kernels = &*kernels, .groups = &*groups};
   if (options.target_device) passes.target_device = *options.target_device;
-  return read(options).and_then([&](Module<> module) {
-    report_unused_groups(module.graph(), *groups);
-    return is_hlo(options.form) ? compile_to_hlo(std::move(module), passes, options)
-                                : compile_to_fx(std::move(module), passes, options);
-  });
+  const Expected<Module<>> module = read(options);
+  if (!module) return module.error();
+  report_unused_groups(module->graph(), *groups);
+  std::vector<Result> results;
+  for (const Choice& choice : choices_of(options.symbols)) {
+    Expected<Result> result = compile_for(choice, *module, passes, options);
+    if (!result) return options.makes_several() ? of_choice(choice, std::move(result.error())) : result.error();
+    results.push_back(*std::move(result));
+  }
+  return results;
 }
 
 /// Which inputs are updated in place, a line each.
@@ -171,6 +231,51 @@ auto write_to_standard_output(const Text& program) -> Status {
   return Diagnostic::error(DiagnosticCode::file_unwritable, "writing to the standard output failed");
 }
 
+/// What is in the folder: `{"modules": [{"bindings": {"s0": 128}, "module": "s0=128.hlo", "signature": ...}]}`.
+auto manifest_of(const std::vector<Result>& results, Form form) -> Text {
+  Text json("{\"modules\": [");
+  for (const Result& result : results) {
+    const std::string name = name_of(result.choice);
+    append_to(json, &result == &results.front() ? "\n{\"bindings\": {" : ",\n{\"bindings\": {");
+    for (const SymbolBinding& b : result.choice) {
+      if (&b != &result.choice.front()) append_to(json, ", ");
+      append_json_string(json, b.symbol);
+      append_all(json, ": ", b.value);
+    }
+    append_to(json, "}, \"module\": ");
+    append_json_string(json, name + ending_of(form));
+    append_to(json, ", \"signature\": ");
+    append_json_string(json, name + ".signature.json");
+    append_to(json, '}');
+  }
+  append_to(json, "\n]}\n");
+  return json;
+}
+
+/// A module and a signature for each choice, and a manifest, all or none.
+auto write_folder(const std::vector<Result>& results, const CompileOptions& options) -> Status {
+  const std::filesystem::path folder(options.output);
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    return Diagnostic::error(DiagnosticCode::file_unwritable,
+                             text_of(options.output, ": the folder cannot be made: ", error.message()));
+  std::vector<std::string> paths;
+  std::vector<Text> texts;
+  for (const Result& result : results) {
+    const std::string name = name_of(result.choice);
+    paths.push_back((folder / (name + ending_of(options.form))).string());
+    texts.push_back(result.program);
+    paths.push_back((folder / (name + ".signature.json")).string());
+    write_json(texts.emplace_back(), result.signature);
+  }
+  paths.push_back((folder / "manifest.json").string());
+  texts.push_back(manifest_of(results, options.form));
+  std::vector<OutputFile> files;
+  for (std::size_t i = 0; i < paths.size(); ++i) files.push_back({paths[i], texts[i]});
+  return write_files(Span<const OutputFile>(files.data(), files.size()));
+}
+
 auto write(const Result& result, const CompileOptions& options) -> Status {
   const bool to_file = options.output != "-";
   Text signature;
@@ -185,10 +290,11 @@ auto write(const Result& result, const CompileOptions& options) -> Status {
 }  // namespace
 
 auto compile(const CompileOptions& options) -> int {
-  const Expected<Result> result = compile_program(options);
-  if (!result) return report(stderr, result.error());
-  if (options.time_passes) print_aliases(result->signature);
-  if (const Status written = write(*result, options); !written) return report(stderr, written.error());
+  const Expected<std::vector<Result>> results = compile_program(options);
+  if (!results) return report(stderr, results.error());
+  if (options.time_passes) print_aliases(results->front().signature);
+  const Status written = options.makes_several() ? write_folder(*results, options) : write(results->front(), options);
+  if (!written) return report(stderr, written.error());
   return done;
 }
 

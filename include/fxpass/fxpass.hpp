@@ -46,6 +46,7 @@
 #include <fxpass/pass/verify_each.hpp>
 
 // The library's own passes, and the order in which they run by default.
+#include <fxpass/passes/bind_symbols.hpp>
 #include <fxpass/passes/default_pipeline.hpp>
 
 // From a graph to HLO, for a target.

@@ -436,6 +436,13 @@ def test_an_old_output_survives_a_failure(good, fxpassc, tmp_path):
         ["compile", "PROGRAM", "-o", "OUT.hlo", "--world-size", "-4"],
         ["compile", "PROGRAM", "-o", "OUT.hlo", "--process-group", "tp"],
         ["compile", "PROGRAM", "-o", "OUT.hlo", "--process-group", "tp=0,x"],
+        ["compile", "PROGRAM", "-o", "OUT.hlo", "--bind", "s0"],
+        ["compile", "PROGRAM", "-o", "OUT.hlo", "--bind", "=4"],
+        ["compile", "PROGRAM", "-o", "OUT.hlo", "--bind", "s0=-4"],
+        ["compile", "PROGRAM", "-o", "OUT.hlo", "--bind", "s0=4,"],
+        ["compile", "PROGRAM", "-o", "OUT.hlo", "--bind", "s0=4,5"],
+        ["compile", "PROGRAM", "-o", "-", "--emit", "hlo-text", "--bind", "s0=4,5"],
+        ["compile", "PROGRAM", "-o", "OUT.hlo", "--emit", "hlo-text", "--bind", "s0=4,5", "--signature", "SIGNATURE"],
         ["conjure"],
         ["passes", "extra"],
     ],
@@ -446,10 +453,3 @@ def test_usage(good, fxpassc, tmp_path, arguments):
     result = fxpassc.run(*(places.get(argument, argument) for argument in arguments))
     assert result.returncode == 2 and result.stderr
     assert not (tmp_path / "out.hlo").exists() and not (tmp_path / "out.unknown").exists()
-
-
-def test_not_supported_yet(good, fxpassc, tmp_path):
-    result = fxpassc.run("compile", good, "-o", tmp_path / "out.hlo", "--bind", "s0=4")
-    assert result.returncode == 2, result.stderr
-    assert "not supported yet" in result.stderr
-    assert not any(path.name.startswith("out") for path in tmp_path.iterdir())

@@ -323,6 +323,14 @@ constexpr auto partitions_hold_every_rank_once() -> bool {
 }
 FXPASS_TEST_TWICE(partitions_hold_every_rank_once)
 
+constexpr auto ranges_are_of_sizes() -> bool {
+  const auto range = [](fxpass::SizeRange r) { return [r](Graph& g) { g.add_size_range(r); }; };
+  return finds("", "a range is one of no symbolic size", range({{}, 1, 2})) &&
+         finds("", "a range is one of no symbolic size", range({fxpass::TextId{1000000}, 1, 2})) &&
+         finds("", "is at least 3 and at most 2", range({fxpass::TextId{1}, 3, 2}));
+}
+FXPASS_TEST_TWICE(ranges_are_of_sizes)
+
 constexpr auto subgraphs_are_verified() -> bool {
   return finds("s", "in subgraph 0: in subgraph 0: a call has no operator", [](Graph& g) {
     Graph inner = sound();

@@ -42,8 +42,8 @@ constexpr auto each_symbol_is_named_once() -> bool {
   const NodeId y = b.placeholder("y", b.tensor(DType::f32, {s, t}));
   b.output({x, y});
   return refusal(std::move(b).finish()) ==
-         "x: error: a size is s0, but HLO needs a number [symbolic-size]\n"
-         "y: error: a size is s1, but HLO needs a number [symbolic-size]\n";
+         "x: error: a size is s0, but HLO needs a number; bind its symbols [symbolic-size]\n"
+         "y: error: a size is s1, but HLO needs a number; bind its symbols [symbolic-size]\n";
 }
 FXPASS_TEST_TWICE(each_symbol_is_named_once)
 

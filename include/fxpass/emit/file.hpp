@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fxpass/support/expected.hpp>
+#include <fxpass/support/span.hpp>
 
 #include <cerrno>
 #include <cstddef>
@@ -106,7 +107,7 @@ class StagedFile {
 /// O(bytes).
 ///
 ///     const Status written = write_files({{"model.pb", proto}, {"model.json", json}});
-[[nodiscard]] inline auto write_files(std::initializer_list<OutputFile> files) -> Status {
+[[nodiscard]] inline auto write_files(Span<const OutputFile> files) -> Status {
   std::vector<detail::StagedFile> staged;
   staged.reserve(files.size());
   for (const OutputFile& file : files) {
@@ -120,6 +121,10 @@ class StagedFile {
     return published;
   }
   return {};
+}
+
+[[nodiscard]] inline auto write_files(std::initializer_list<OutputFile> files) -> Status {
+  return write_files(Span<const OutputFile>(files.begin(), files.size()));
 }
 
 /// Writes one file, whole or not at all. Error: `file_unwritable`. O(bytes).

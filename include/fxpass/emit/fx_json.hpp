@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 
 /// @file
@@ -39,6 +40,7 @@ class FxJsonWriter {
       write_output(graph_.outputs()[i]);
     }
     put(']');
+    write_size_ranges();
     for (std::size_t i = 0; i < graph_.subgraphs().size(); ++i) {
       append_all(sink_, i == 0 ? ",\n\"subgraphs\": {\"subgraph_" : ",\n\"subgraph_", i, "\": ");
       FxJsonWriter(sink_, graph_.subgraphs()[i]).write_graph();
@@ -72,6 +74,27 @@ class FxJsonWriter {
     put("{\"", form, "\": ");
     put_string(text);
     put('}');
+  }
+
+  /// `{"2*s0": [4, 64]}`, null where there is no bound.
+  constexpr void write_size_ranges() {
+    if (graph_.size_ranges().empty()) return;
+    put(",\n\"sizes\": {");
+    for (std::size_t i = 0; i < graph_.size_ranges().size(); ++i) {
+      const SizeRange& range = graph_.size_ranges()[i];
+      put(i == 0 ? "" : ", ");
+      put_string(graph_.text(range.expression));
+      put(": [");
+      write_bound(range.min, std::numeric_limits<std::int64_t>::min());
+      put(", ");
+      write_bound(range.max, std::numeric_limits<std::int64_t>::max());
+      put(']');
+    }
+    put('}');
+  }
+  constexpr void write_bound(std::int64_t bound, std::int64_t none) {
+    if (bound == none) return put("null");
+    put(bound);
   }
 
   constexpr void write_node(NodeId id) {

@@ -180,6 +180,10 @@ class GraphBuilder {
   }
   /// Adds a symbolic expression, `s0 + 1`: as a size, stride or argument.
   constexpr auto add_expression(std::string_view expression) -> SymInt { return graph_.add_expression(expression); }
+  /// Says that a symbolic size is from `min` to `max`; the greatest number for `max`: there is no bound.
+  constexpr void add_size_range(std::string_view expression, std::int64_t min, std::int64_t max) {
+    graph_.add_size_range({text(expression), min, max});
+  }
 
   /// The graph so far: without output node, but every node that was made is in it.
   [[nodiscard]] constexpr auto graph() const -> const Graph& { return graph_; }

@@ -145,6 +145,12 @@ class Graph {
     return id.index < inputs_.size() && inputs_[id.index].node == id ? id.index : no_input;
   }
 
+  // Symbolic sizes ---------------------------------------------------------------------------------------------------
+  /// What is known of symbolic sizes, as the export states it.
+  [[nodiscard]] constexpr auto size_ranges() const -> Span<const SizeRange> { return size_ranges_.view(); }
+  /// How many symbolic expressions there are; each is `SymInt::expression(i)`.
+  [[nodiscard]] constexpr auto expression_count() const -> std::uint32_t { return expressions_.size(); }
+
   // Partitions and subgraphs -----------------------------------------------------------------------------------------
   /// The replica groups of a collective; null where none are resolved.
   [[nodiscard]] constexpr auto replica_groups(NodeId id) const -> const Partition* {
@@ -194,6 +200,10 @@ class Graph {
   constexpr auto add_expression(std::string_view expression) -> SymInt {
     return SymInt::expression(expressions_.push_back(add_text(expression)));
   }
+  /// Between which numbers a symbolic size is.
+  constexpr void add_size_range(SizeRange range) { size_ranges_.push_back(range); }
+  /// Forgets all ranges.
+  constexpr void clear_size_ranges() { size_ranges_.clear(); }
   /// Arguments, one behind the other; `arguments` may lie in this graph.
   constexpr auto add_arguments(Span<const Argument> arguments) -> Range { return arguments_.append(arguments); }
   /// `a` with members of its own: a group belongs to one node, so that renumbering it once is right.
@@ -248,6 +258,19 @@ class Graph {
   constexpr void set_arguments(NodeId id, Span<const Argument> arguments) {
     mutable_node(id).arguments = add_arguments(arguments);
   }
+  /// Puts `numbers[i]` wherever expression i stands, in metadata and in arguments: a number, or the expression again.
+  /// O(size of the graph).
+  constexpr void replace_expressions(Span<const SymInt> numbers) {
+    const auto replace = [&](SymInt& s) {
+      if (s.is_symbolic()) s = numbers[s.expression()];
+    };
+    for (SymInt& s : dims_) replace(s);
+    for (TensorMeta& meta : metas_) replace(meta.storage_offset);
+    for (Argument& a : arguments_)
+      if (a.is(ArgumentKind::sym_int)) a = Argument(numbers[a.sym_int().expression()]).with_keyword(a.keyword());
+  }
+  /// A graph that a higher-order operator calls, to be changed.
+  [[nodiscard]] constexpr auto mutable_subgraph(std::uint32_t index) -> Graph& { return subgraphs_[index]; }
   /// The specs of outputs and inputs, to be changed.
   [[nodiscard]] constexpr auto mutable_outputs() -> Span<OutputSpec> {
     return outputs_.view(Range{0, outputs_.size()});
@@ -356,6 +379,11 @@ class Graph {
         return false;
     for (std::uint32_t i = 0; i < nodes_.size(); ++i)
       if (!same(NodeId{i}, b)) return false;
+    if (size_ranges_.size() != b.size_ranges_.size()) return false;
+    for (std::uint32_t i = 0; i < size_ranges_.size(); ++i)
+      if (size_ranges_[i].min != b.size_ranges_[i].min || size_ranges_[i].max != b.size_ranges_[i].max ||
+          !same(size_ranges_[i].expression, b, b.size_ranges_[i].expression))
+        return false;
     return true;
   }
 
@@ -367,6 +395,7 @@ class Graph {
   Pool<Range> texts_;
   Pool<TextId> devices_;
   Pool<TextId> expressions_;
+  Pool<SizeRange> size_ranges_;
   Pool<Operator> operators_;
   Pool<InputSpec> inputs_;
   Pool<OutputSpec> outputs_;

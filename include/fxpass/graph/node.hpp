@@ -6,6 +6,7 @@
 #include <fxpass/ops/views.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 /// @file
@@ -110,6 +111,13 @@ struct InputSpec {
   TextId target = {};                      ///< qualified name of a parameter, buffer or constant
   Argument constant = {};                  ///< value of a constant input
   std::uint32_t storage = own_storage;     ///< inputs with the same number share a storage
+};
+
+/// Between which numbers a symbolic size is, both included: a row of an export's range constraints.
+struct SizeRange {
+  TextId expression;                                              ///< "s77", or "2*s77"
+  std::int64_t min = 0;                                           ///< the least
+  std::int64_t max = std::numeric_limits<std::int64_t>::max();    ///< the greatest; if it is that, there is none
 };
 
 /// What an output is, by the words of the export signature.

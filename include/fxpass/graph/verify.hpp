@@ -31,6 +31,7 @@ class GraphVerifier {
     for (std::uint32_t i = 0; i < graph_.node_count(); ++i) check_node(NodeId{i});
     check_inputs();
     check_outputs();
+    check_size_ranges();
     check_partitions();
     check_subgraphs();
     return std::move(found_);
@@ -362,6 +363,15 @@ class GraphVerifier {
     if (!graph_.holds(id) || !graph_.holds_values(graph_.node(id).values)) return false;
     const TensorMeta* const meta = graph_.tensor(id);
     return meta != nullptr && comparable(*meta);
+  }
+
+  constexpr void check_size_ranges() {
+    for (const SizeRange& range : graph_.size_ranges()) {
+      if (!graph_.holds(range.expression) || range.expression == TextId{})
+        report("a range is one of no symbolic size");
+      else if (range.min > range.max)
+        report("the size ", graph_.text(range.expression), " is at least ", range.min, " and at most ", range.max);
+    }
   }
 
   // Partitions and subgraphs --------------------------------------------------------------------------------

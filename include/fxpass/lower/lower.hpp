@@ -72,7 +72,8 @@ class GraphLowering {
           if (!size.is_symbolic() || is_named(named, size)) continue;
           named.push_back(size);
           errors_.add(error_at(graph_, {i}, DiagnosticCode::symbolic_size,
-                               text_of("a size is ", graph_.expression(size), ", but HLO needs a number")));
+                               text_of("a size is ", graph_.expression(size),
+                                       ", but HLO needs a number; bind its symbols")));
         }
       }
   }
@@ -89,6 +90,7 @@ class GraphLowering {
     Pool<std::uint8_t> state;
     state.resize(lowerings_.size(), not_asked);
     std::vector<Missing> missing;
+    const bool has_symbols = !errors_.empty();
     for (std::uint32_t i = 0; i < graph_.node_count(); ++i) {
       const Node& node = graph_.node({i});
       if (node.kind == NodeKind::placeholder || node.kind == NodeKind::output) continue;
@@ -100,7 +102,9 @@ class GraphLowering {
         state[node.op.index] = asked;
         lowerings_[node.op.index] = table_.find(operator_name({i}));
       }
-      if (!lowerings_[node.op.index].valid()) add_missing(missing, {i});
+      // What computes sizes is gone when they are numbers.
+      const bool is_size = node.value_kind == ValueKind::sym_int || node.value_kind == ValueKind::scalar;
+      if (!lowerings_[node.op.index].valid() && !(is_size && has_symbols)) add_missing(missing, {i});
     }
     for (const Missing& m : missing)
       errors_.add(error_at(graph_, m.first, DiagnosticCode::missing_lowering,

@@ -185,7 +185,8 @@ class SignatureMaker {
     for (const SymInt& size : graph_.sizes(*meta)) {
       if (size.is_symbolic())
         errors_.add(error_at(graph_, id, DiagnosticCode::symbolic_size,
-                             text_of("a size is ", graph_.expression(size), ", but the signature needs a number")));
+                             text_of("a size is ", graph_.expression(size),
+                                     ", but the signature needs a number; bind its symbols")));
       shape.dims.push_back(size.is_symbolic() ? 0 : size.value());
     }
     return shape;

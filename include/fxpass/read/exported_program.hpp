@@ -4,7 +4,7 @@
 #include <fxpass/graph/builder.hpp>
 #include <fxpass/ops/catalog.hpp>
 #include <fxpass/pass/module.hpp>
-#include <fxpass/read/extent.hpp>
+#include <fxpass/graph/extent.hpp>
 #include <fxpass/read/file.hpp>
 #include <fxpass/read/finish.hpp>
 #include <fxpass/read/json.hpp>
@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -83,6 +84,22 @@ class ExportedGraphReader {
   [[nodiscard]] auto read(JsonObject graph, const JsonObject* signature) -> bool {
     return declare_values(graph, scope_) && read_inputs(graph, signature) && read_nodes(graph) &&
            read_outputs(graph, signature);
+  }
+  /// The range constraints of the program, if there are any: expression by expression the least and the greatest number.
+  [[nodiscard]] auto read_size_ranges(JsonObject file) -> bool {
+    JsonObject ranges;
+    if (!json_.optional_member(file, "range_constraints", ranges)) return false;
+    if (file.at_key("range_constraints").error() != simdjson::SUCCESS) return true;
+    for (const auto& [expression, json] : ranges) {
+      JsonObject range;
+      std::int64_t min = std::numeric_limits<std::int64_t>::min();
+      std::int64_t max = std::numeric_limits<std::int64_t>::max();
+      if (!json_.as(json, "a range constraint", range) || !json_.optional_member(range, "min_val", min) ||
+          !json_.optional_member(range, "max_val", max))
+        return false;
+      builder_.add_size_range(infix_from_srepr(expression), min, max);
+    }
+    return true;
   }
   [[nodiscard]] auto take() && -> Graph { return std::move(builder_).finish(); }
 
@@ -870,7 +887,8 @@ class ExportedGraphReader {
   if (!json.as(root, "the file", file)) return json.error();
   ExportedGraphReader reader(json, payloads, is_functional(file));
   const bool is_read = check_schema_version(json, file) && json.member(file, "graph_module", module) && json.member(module, "graph", graph) &&
-                       json.member(module, "signature", signature) && reader.read(graph, &signature);
+                       json.member(module, "signature", signature) && reader.read(graph, &signature) &&
+                       reader.read_size_ranges(file);
   if (!is_read) return json.error();
   return std::move(reader).take();
 }

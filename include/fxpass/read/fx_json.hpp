@@ -2,8 +2,8 @@
 #pragma once
 
 #include <fxpass/graph/builder.hpp>
+#include <fxpass/graph/extent.hpp>
 #include <fxpass/pass/module.hpp>
-#include <fxpass/read/extent.hpp>
 #include <fxpass/read/file.hpp>
 #include <fxpass/read/finish.hpp>
 #include <fxpass/read/json.hpp>
@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -99,7 +100,7 @@ class FxGraphReader {
   };
 
   auto open(JsonObject graph, Scope& scope, JsonArray& nodes) -> bool {
-    if (!json_.member(graph, "nodes", nodes)) return false;
+    if (!json_.member(graph, "nodes", nodes) || !read_size_ranges(graph)) return false;
     scope.values.reserve(nodes.size());
     JsonObject subgraphs;
     Json member;
@@ -107,6 +108,28 @@ class FxGraphReader {
     if (!json_.as(member, "member 'subgraphs'", subgraphs)) return false;
     for (const auto& [name, json] : subgraphs)
       if (!json_.as(json, "a subgraph", scope.subgraphs[name].graph)) return false;
+    return true;
+  }
+
+  /// `{"2*s0": [4, 64]}`, null where there is no bound.
+  auto read_size_ranges(JsonObject graph) -> bool {
+    Json member;
+    JsonObject ranges;
+    if (graph.at_key("sizes").get(member) != simdjson::SUCCESS) return true;
+    if (!json_.as(member, "member 'sizes'", ranges)) return false;
+    for (const auto& [expression, json] : ranges) {
+      JsonArray bounds;
+      if (!json_.as(json, "the range of a size", bounds)) return false;
+      if (bounds.size() != 2) return json_.malformed("the range of a size has ", bounds.size(), " members, not 2");
+      std::int64_t min = std::numeric_limits<std::int64_t>::min();
+      std::int64_t max = std::numeric_limits<std::int64_t>::max();
+      const Json least = bounds.at(0).value_unsafe();
+      const Json greatest = bounds.at(1).value_unsafe();
+      if ((!least.is_null() && !json_.as(least, "the least size", min)) ||
+          (!greatest.is_null() && !json_.as(greatest, "the greatest size", max)))
+        return false;
+      builder_.add_size_range(expression, min, max);
+    }
     return true;
   }
 

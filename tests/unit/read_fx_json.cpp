@@ -210,6 +210,16 @@ TEST_CASE("regions and calls of modules are read as part of the program") {
   const std::string getitem = call("y", "operator.getitem", R"({"node": "w"}, -1)");
   const std::string tuple = R"({"tuple": [null, {"node": "f"}]})";
   CHECK(text(with_subgraph(grad + ", " + getitem, R"({"node": "y"})", tuple)) == expected);
+  const std::string invoked = node("call_function", "w", "torch.ops.higher_order.invoke_subgraph",
+                                   R"({"subgraph": "g"}, "subgraph_0", {"node": "x"})");
+  CHECK(text(with_subgraph(invoked + ", " + getitem, R"({"node": "y"})", tuple)) == expected);
+  const std::string checkpoint = node("call_function", "w", "torch.ops.higher_order.tag_activation_checkpoint",
+                                      R"({"subgraph": "g"}, {"node": "x"})");
+  CHECK(text(with_subgraph(checkpoint + ", " + getitem, R"({"node": "y"})", tuple)) == expected);
+  CHECK(mistake(read(with_subgraph(node("call_function", "w", "torch.ops.higher_order.invoke_subgraph",
+                                        R"({"subgraph": "g"})"),
+                                   "null", "null")))
+            .find("a region has too few operands") != std::string::npos);
   // Handed on as a whole.
   CHECK(text(with_subgraph(grad, R"({"node": "w"})", R"({"tuple": [{"node": "f"}]})")) == expected);
   // Called twice: every copy has names of its own.

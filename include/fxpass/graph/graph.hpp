@@ -163,8 +163,33 @@ class Graph {
   }
   /// All partitions that collectives of the graph name.
   [[nodiscard]] constexpr auto partitions() const -> Span<const Partition> { return partitions_.view(); }
-  /// The graphs that higher-order operators call, by their number.
+  /// The graphs that higher-order operators run, by their number; and one of them, to be changed.
   [[nodiscard]] constexpr auto subgraphs() const -> Span<const Graph> { return subgraphs_; }
+  [[nodiscard]] constexpr auto mutable_subgraph(std::uint32_t number) -> Graph& { return subgraphs_[number]; }
+  /// Calls `visit(number)` for each subgraph among some arguments, or those of node `id`, nested ones included, in order.
+  template <class F>
+  constexpr void for_each_subgraph(Span<const Argument> arguments, F&& visit) const {
+    for (const Argument& a : arguments) {
+      if (a.is(ArgumentKind::subgraph)) visit(a.subgraph());
+      if (a.is_group()) for_each_subgraph(children(a), visit);
+    }
+  }
+  template <class F>
+  constexpr void for_each_subgraph(NodeId id, F&& visit) const {
+    if (!subgraphs_.empty()) for_each_subgraph(arguments(id), visit);
+  }
+  /// The subgraphs that nodes have as arguments, each once, in ascending order. O(arguments), or O(1) if there are none.
+  [[nodiscard]] constexpr auto subgraphs_in_use() const -> Pool<std::uint32_t> {
+    Pool<std::uint8_t> is_used;
+    is_used.resize(static_cast<std::uint32_t>(subgraphs_.size()), 0);
+    if (!subgraphs_.empty())
+      for (NodeId id; id.index < node_count(); ++id.index)
+        for_each_subgraph(id, [&](std::uint32_t number) { is_used[number] = 1; });
+    Pool<std::uint32_t> numbers;
+    for (std::uint32_t i = 0; i < is_used.size(); ++i)
+      if (is_used[i] != 0) numbers.push_back(i);
+    return numbers;
+  }
 
   // Whether a record refers to something that this graph has. The readings above need it; `verify` asks for it. -----------
   /// Whether the graph has what is named.

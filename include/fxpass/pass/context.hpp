@@ -54,6 +54,14 @@ class Context {
   constexpr void claim_unchanged() { claims_unchanged_ = true; }
   [[nodiscard]] constexpr auto claims_unchanged() const -> bool { return claims_unchanged_; }
 
+  /// Adds what the pass has said of a graph inside its graph, which `nested` has: the pass has changed nothing if it has
+  /// changed neither.
+  constexpr void add_nested(const Context& nested) {
+    for (const Diagnostic& warning : nested.warnings_) warn(warning);
+    for (const Statistic& statistic : nested.statistics_) count(statistic.key, statistic.value);
+    claims_unchanged_ = claims_unchanged_ && nested.claims_unchanged_;
+  }
+
  private:
   Diagnostics warnings_;
   std::vector<Statistic> statistics_;

@@ -45,6 +45,10 @@
 ///     holds for the nodes behind it; the pass itself sees their operands as they were, and asks `replacement` where it
 ///     inserts users of its own.
 ///   * `finish` leaves the nodes alone, and knows that ids of the sweep are no longer those of the graph.
+///
+/// A call may run graphs inside the graph: the branches of `cond`. A forward pass visits these too, each in a traversal of
+/// its own behind that of the graph around it, with a state of its own; counts are added up. Artifacts are of one graph:
+/// a pass that has some sees to the graphs inside itself, at the node that runs them.
 
 namespace fxpass {
 
@@ -107,6 +111,25 @@ using filled_in_by = establishes_of<typename ProtocolOf<P>::type>;
 template <class P>
 using sweep_state = decltype(std::declval<const P&>().begin(std::declval<Graph&>(), std::declval<artifacts_for<P>&>(),
                                                             std::declval<Context&>()));
+
+}  // namespace detail
+
+namespace detail {
+
+template <class... F>
+[[nodiscard]] consteval auto any_has_artifact(facts<F...>) -> bool {
+  return (FactWithArtifact<F> || ...);
+}
+/// Whether the contract of `P` speaks of artifacts.
+template <class P>
+inline constexpr bool has_artifacts =
+    any_has_artifact(needs_of<typename ProtocolOf<P>::type>()) || any_has_artifact(filled_in_by<P>());
+
+/// Says in which graph inside the graph errors are.
+[[nodiscard]] constexpr auto in_subgraph(std::uint32_t number, Diagnostics errors) -> Diagnostics {
+  for (Diagnostic& d : errors) d.message = text_of("in subgraph ", number, ": ", d.message);
+  return errors;
+}
 
 }  // namespace detail
 
@@ -321,7 +344,21 @@ class SweepRunner {
   constexpr void finish(const Pass& pass, State& state, Context& context) {
     if ((running_ & bit<I>) == 0) return;
     Status status = pass.finish(state, *sweep_.graph_, context);
+    if constexpr (!has_artifacts<Pass>)
+      if (status && !sweep_.graph_->subgraphs().empty()) status = sweep_nested(pass, *sweep_.graph_, context);
     if (!status) fail(I, std::move(status.error()));
+  }
+  /// Has a pass visit the graphs inside the graph, and those inside them.
+  template <class Pass>
+  static constexpr auto sweep_nested(const Pass& pass, Graph& graph, Context& context) -> Status {
+    for (const std::uint32_t number : graph.subgraphs_in_use()) {
+      ArtifactSlots<> none;
+      std::array<Context, 1> contexts;
+      SweepOutcome outcome = SweepRunner<Pass>::run(graph.mutable_subgraph(number), contexts, artifacts_for<Pass>(none), pass);
+      context.add_nested(contexts[0]);
+      if (outcome.failed != no_pass) return in_subgraph(number, std::move(outcome.errors));
+    }
+    return {};
   }
   constexpr void fail(std::size_t pass, Diagnostics errors) {
     running_ &= (PassSet{1} << pass) - 1;

@@ -2,11 +2,15 @@
 #pragma once
 
 #include <fxpass/ops/mutations.hpp>
+#include <fxpass/pass/forward.hpp>
 #include <fxpass/pass/kernel_registry.hpp>
 #include <fxpass/passes/view_rules.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 /// @file
 /// `AliasAnalyser`: fills an `AliasAnalysis` node by node, in program order, and refuses the writes that cannot be
@@ -15,14 +19,6 @@
 namespace fxpass {
 
 namespace detail {
-/// Whether a graph, or a graph inside it, holds an operator that may write.
-[[nodiscard]] constexpr auto holds_writes(const Graph& graph) -> bool {
-  for (const Operator& op : graph.operators())
-    if (op.writes) return true;
-  for (const Graph& inner : graph.subgraphs())
-    if (holds_writes(inner)) return true;
-  return false;
-}
 /// Whether a normalisation updates running statistics, as far as its arguments say: they have to be given, and the mode
 /// has to be that of training. True of all operators that are no normalisation.
 [[nodiscard]] constexpr auto may_update_statistics(const Graph& graph, NodeId id) -> bool {
@@ -42,6 +38,16 @@ namespace detail {
   // PyTorch's own names say whether they write; higher-order operators get what they write as a graph, or say so too.
   if (name.starts_with("higher_order.")) return name.find("mutation") != std::string_view::npos;
   return !name.starts_with("aten.") && !name.starts_with("prims.");
+}
+
+/// The operands of a call of `cond` of the form (predicate, graph, graph, operands); none for any other call. Valid until
+/// arguments are added.
+[[nodiscard]] constexpr auto cond_operands(const Graph& graph, NodeId id) -> std::optional<Span<const Argument>> {
+  const auto arguments = graph.arguments(id);
+  if (graph.target(id) != "torch.ops.higher_order.cond" || arguments.size() != 4 || arguments[3].is_keyword() ||
+      !arguments[1].is(ArgumentKind::subgraph) || !arguments[2].is(ArgumentKind::subgraph) || !arguments[3].is_sequence())
+    return std::nullopt;
+  return graph.children(arguments[3]);
 }
 
 }  // namespace detail
@@ -78,6 +84,26 @@ class AliasAnalyser {
                                 "' hides what it reads and writes; trace through it or inline it first"));
       case NodeKind::call_function:
       case NodeKind::call_method: return visit_call(graph, id);
+    }
+    return {};
+  }
+  /// Takes in all nodes.
+  constexpr auto visit_all(const Graph& graph) -> Status {
+    for (NodeId id; id.index < graph.node_count(); ++id.index)
+      if (Status visited = visit(graph, id); !visited) return visited;
+    return {};
+  }
+
+  /// Refuses the first write into an input of `inner`, a graph that a call runs, of those that `allowed` is zero for.
+  [[nodiscard]] static constexpr auto refuse_writes_of_inputs(const Graph& inner, const AliasAnalysis& analysis,
+                                                              Span<const std::uint8_t> allowed) -> Status {
+    for (const Write& write : analysis.writes()) {
+      const NodeId base = analysis.storage_of(write.view).base;
+      const std::uint32_t input = inner.input_of(base);
+      if (input != no_input && allowed[input] == 0)
+        return error_at(inner, write.node, DiagnosticCode::unsupported_mutation,
+                        text_of("writes into '", inner.name(base), "', an operand of the graph that it is in; of the "
+                                "operators that run graphs, fxpass carries this out for torch.cond alone"));
     }
     return {};
   }
@@ -147,8 +173,7 @@ class AliasAnalyser {
 
   constexpr auto visit_call(const Graph& graph, NodeId id) -> Status {
     const Operator& op = graph.op(id);
-    if (!graph.subgraphs().empty())
-      if (Status refused = refuse_writing_subgraphs(graph, id); !refused) return refused;
+    if (runs_graphs(graph, id)) return visit_graph_call(graph, id);
     if (op.writes) {
       const ops::WriteRule rule = op.write_rule;
       if (Status recorded = record_writes(graph, id, rule); !recorded) return recorded;
@@ -206,15 +231,131 @@ class AliasAnalyser {
       return;
     }
     member_table_.insert(hash, members_.push_back({tuple, index, add_fresh(graph, id)}));
+    // What may be any of the operands may be so in each of its parts.
+    const std::uint32_t whole = analysis_->view_of(tuple);
+    if (whole == no_view || !analysis_->storage_of(whole).of_unknown_origin) return;
+    Pool<std::int64_t> bases;
+    bases.append(analysis_->possible_bases(analysis_->view(whole).storage));
+    analysis_->mark_unknown_origin(id, bases.view());
   }
 
-  [[nodiscard]] static constexpr auto refuse_writing_subgraphs(const Graph& graph, NodeId id) -> Status {
-    for (const Argument& a : graph.arguments(id))
-      if (a.is(ArgumentKind::subgraph) && detail::holds_writes(graph.subgraphs()[a.subgraph()]))
-        return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                        text_of("a graph passed to ", graph.target(id),
-                                " writes into a tensor; writes inside nested graphs are not carried out"));
+  // Graphs that calls run ----------------------------------------------------------------------------------------------
+  /// What a graph inside the graph does, as its caller sees it.
+  struct Effects {
+    Status analysed;            ///< an error if that is not known
+    Pool<OutputSpec> written;   ///< the inputs it writes, as far as they are among its outputs
+    std::uint32_t results = 0;  ///< outputs that are none of these
+    bool is_fresh = true;       ///< none of its results is an input, part of one, or part of another result
+  };
+  constexpr auto effects_of(const Graph& graph, std::uint32_t number) -> const Effects& {
+    if (effects_.size() < graph.subgraphs().size()) effects_.resize(graph.subgraphs().size());
+    std::optional<Effects>& known = effects_[number];
+    if (!known) known = analyse(graph.subgraphs()[number], number);
+    return *known;
+  }
+  /// O(nodes + arguments).
+  [[nodiscard]] constexpr auto analyse(const Graph& inner, std::uint32_t number) const -> Effects {
+    Effects effects;
+    AliasAnalysis analysis;
+    AliasAnalyser analyser(analysis, kernels_, unknown_kernels_);
+    effects.analysed = analyser.visit_all(inner);
+    if (!effects.analysed) {
+      effects.analysed = detail::in_subgraph(number, std::move(effects.analysed.error()));
+      return effects;
+    }
+    const auto values = inner.arguments(inner.output_node());
+    Pool<std::uint8_t> is_surfaced;
+    is_surfaced.resize(static_cast<std::uint32_t>(inner.inputs().size()), 0);
+    Pool<std::int64_t> storages;
+    for (std::uint32_t i = 0; i < inner.outputs().size(); ++i) {
+      const OutputSpec& output = inner.outputs()[i];
+      if (is_mutation(output.kind)) {
+        is_surfaced[output.input] = 1;
+        effects.written.push_back(output);
+        continue;
+      }
+      ++effects.results;
+      if (values[i].is_node()) effects.is_fresh = effects.is_fresh && is_fresh(inner, analysis, values[i].node(), storages);
+    }
+    if (Status refused = refuse_writes_of_inputs(inner, analysis, is_surfaced.view()); !refused)
+      effects.analysed = detail::in_subgraph(number, std::move(refused.error()));
+    return effects;
+  }
+  /// Whether a value that a graph returns is a tensor of its own. `storages` has those of the values before.
+  [[nodiscard]] static constexpr auto is_fresh(const Graph& inner, const AliasAnalysis& analysis, NodeId value,
+                                               Pool<std::int64_t>& storages) -> bool {
+    const std::uint32_t view = analysis.view_of(value);
+    const NodeId base = view == no_view ? value : analysis.storage_of(view).base;
+    const NodeKind kind = inner.node(base).kind;
+    if (kind == NodeKind::placeholder || kind == NodeKind::get_attr) return false;
+    if (view != no_view && analysis.storage_of(view).of_unknown_origin) return false;
+    for (const std::int64_t storage : storages)
+      if (storage == base.index) return false;
+    storages.push_back(base.index);
+    return true;
+  }
+  /// Whether the operator gives what its graphs return, or copies of that, and nothing else.
+  [[nodiscard]] static constexpr auto returns_what_graphs_do(const Graph& graph, NodeId id) -> bool {
+    constexpr std::string_view operators[] = {"cond", "while_loop", "map_impl", "scan", "associative_scan"};
+    std::string_view name = graph.target(id);
+    constexpr std::string_view prefix = "torch.ops.higher_order.";
+    if (!name.starts_with(prefix)) return false;
+    name.remove_prefix(prefix.size());
+    for (const std::string_view known : operators)
+      if (name == known) return true;
+    return false;
+  }
+  [[nodiscard]] static constexpr auto runs_graphs(const Graph& graph, NodeId id) -> bool {
+    bool found = false;
+    graph.for_each_subgraph(id, [&](std::uint32_t) { found = true; });
+    return found;
+  }
+  constexpr auto visit_graph_call(const Graph& graph, NodeId id) -> Status {
+    Status status;
+    bool is_fresh = returns_what_graphs_do(graph, id);
+    std::uint32_t first = no_view;  // of the graphs that write operands
+    graph.for_each_subgraph(id, [&](std::uint32_t number) {
+      if (!status) return;
+      const Effects& effects = effects_of(graph, number);
+      status = effects.analysed;
+      is_fresh = is_fresh && effects.is_fresh;
+      if (first == no_view && !effects.written.empty()) first = number;
+    });
+    if (status && first != no_view) status = record_graph_writes(graph, id, effects_of(graph, first));
+    if (!status) return status;
+    if (!is_fresh) add_unknown(graph, id);
     return {};
+  }
+  /// The operands that the branches of `cond` write get their new values from its last results: `surface_writes` has
+  /// seen to it that branches agree.
+  constexpr auto record_graph_writes(const Graph& graph, NodeId id, const Effects& effects) -> Status {
+    const auto operands = detail::cond_operands(graph, id);
+    std::uint32_t result = effects.results;
+    for (const OutputSpec& written : effects.written) {
+      const Argument operand = operands && written.input < operands->size() ? (*operands)[written.input] : Argument();
+      const std::uint32_t view = operand.is_node() ? view_of(graph, operand.node()) : no_view;
+      if (view == no_view)
+        return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                        text_of("a graph that it runs writes into operand ", written.input, ", which is no tensor here, or "
+                                "not one that fxpass can give a new value"));
+      std::uint32_t sharers = 0;
+      for (const Argument& other : *operands)
+        if (other.is_node() && may_share(analysis_->view_of(other.node()), view)) ++sharers;
+      if (sharers > 1)
+        return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                        text_of("a graph that it runs writes into '", graph.name(operand.node()), "', and another operand "
+                                "may be part of the same tensor"));
+      if (Status recorded = record(graph, id, view, result++, false); !recorded) return recorded;
+    }
+    return {};
+  }
+  [[nodiscard]] constexpr auto may_share(std::uint32_t other, std::uint32_t view) const -> bool {
+    if (other == no_view) return false;
+    const std::uint32_t storage = analysis_->view(view).storage;
+    if (analysis_->view(other).storage == storage) return true;
+    for (const std::int64_t base : analysis_->possible_bases(analysis_->view(other).storage))
+      if (base == storage) return true;
+    return false;
   }
 
   // Writes -----------------------------------------------------------------------------------------------------------
@@ -427,6 +568,7 @@ class AliasAnalyser {
   detail::IdTable shared_table_;
   Pool<Member> members_;
   detail::IdTable member_table_;
+  std::vector<std::optional<Effects>> effects_;  ///< by subgraph
 };
 
 }  // namespace fxpass

@@ -6,7 +6,10 @@
 #include <fxpass/passes/alias_analyser.hpp>
 #include <fxpass/passes/facts.hpp>
 
+#include <array>
+#include <cstdint>
 #include <string_view>
+#include <utility>
 
 /// @file
 /// `AliasingOutputRewritePass`: every input that ends up written becomes an output.
@@ -16,6 +19,9 @@ namespace fxpass {
 /// Finds aliases and writes, and appends one output for each input that is written, in the order of the inputs: the
 /// input itself, whose value at the end of the program is the one written last. The output's spec names the input
 /// (io_map). Counts `original_output_count`.
+///
+/// Graphs that calls run are treated alike: an operand that a branch of `cond` writes is a result more of both branches and
+/// of the call, and the call then is what writes it. Of other operators whose graphs write operands the write is refused.
 ///
 /// Errors: `unsupported_mutation` for a write that cannot be carried out; `eager_would_raise` for one that
 /// PyTorch refuses itself; `unknown_kernel` for a kernel of which nobody says what it writes; `unsupported`
@@ -33,6 +39,7 @@ struct AliasingOutputRewritePass {
     AliasAnalysis* analysis;  ///< the artifact that is filled
     AliasAnalyser analyser;   ///< which fills it
     bool has_changed = false;  ///< the graph: an output more, or what the registry knows of a kernel
+    Pool<NodeId> callers = {};  ///< by subgraph: the first call that runs it
   };
 
   constexpr auto begin(Graph&, Artifacts<AliasingOutputRewritePass>& artifacts, Context&) const -> State {
@@ -49,6 +56,8 @@ struct AliasingOutputRewritePass {
       state.has_changed = state.has_changed || graph.outputs().size() != outputs;
       return done;
     }
+    if (!graph.subgraphs().empty())
+      if (Status done = surface_writes_of_graphs(state, graph, id); !done) return done;
     if (Status visited = state.analyser.visit(graph, id); !visited) return visited;
     // What the registry knew is said in the graph from now on, so that nothing later has to ask it again.
     if (is_kernel_call(graph.op(id))) {
@@ -65,6 +74,93 @@ struct AliasingOutputRewritePass {
   }
 
  private:
+  // Graphs that a call runs ------------------------------------------------------------------------------------------
+  /// Has each graph that the call runs return the operands that it writes.
+  constexpr auto surface_writes_of_graphs(State& state, Graph& graph, NodeId id) const -> Status {
+    Pool<std::uint32_t> numbers;
+    graph.for_each_subgraph(id, [&](std::uint32_t number) { numbers.push_back(number); });
+    const bool is_cond = detail::cond_operands(graph, id).has_value();
+    for (const std::uint32_t number : numbers) {
+      if (state.callers.size() <= number) state.callers.resize(number + 1, no_node);
+      if (state.callers[number] != no_node) continue;
+      state.callers[number] = id;
+      if (Status done = surface_writes(state, graph.mutable_subgraph(number), is_cond); !done)
+        return detail::in_subgraph(number, std::move(done.error()));
+    }
+    if (is_cond) return surface_writes_of_cond(state, graph, id);
+    return {};
+  }
+  constexpr auto surface_writes(State& state, Graph& inner, bool may_write_inputs) const -> Status {
+    detail::ArtifactSlots<AliasesAnalysed> slots;
+    std::array<Context, 1> contexts;
+    auto outcome = detail::SweepRunner<AliasingOutputRewritePass>::run(
+        inner, contexts, Artifacts<AliasingOutputRewritePass>(slots), *this);
+    if (outcome.failed != detail::no_pass) return std::move(outcome.errors);
+    state.has_changed = state.has_changed || !contexts[0].claims_unchanged();
+    if (may_write_inputs) return {};
+    Pool<std::uint8_t> none;
+    none.resize(static_cast<std::uint32_t>(inner.inputs().size()), 0);
+    const auto& slot = static_cast<const detail::ArtifactSlot<AliasesAnalysed>&>(slots);
+    return AliasAnalyser::refuse_writes_of_inputs(inner, slot.value, none.view());
+  }
+  /// What one branch writes, the other returns as it is; and both are results of the call.
+  static constexpr auto surface_writes_of_cond(State& state, Graph& graph, NodeId id) -> Status {
+    const std::uint32_t branches[] = {graph.arguments(id)[1].subgraph(), graph.arguments(id)[2].subgraph()};
+    const Pool<std::uint32_t> written = written_by(graph.subgraphs()[branches[0]], graph.subgraphs()[branches[1]]);
+    if (written.empty()) return {};
+    const Graph& first = graph.subgraphs()[branches[0]];
+    if (graph.node(id).value_kind != ValueKind::tuple || graph.values(id).size() != first.original_output_count())
+      return error_at(graph, id, DiagnosticCode::missing_metadata,
+                      "a branch writes into an operand, and it is not known what the call returns");
+    for (const std::uint32_t branch : branches)
+      if (return_inputs(graph.mutable_subgraph(branch), written.view()) && state.callers[branch] != id)
+        return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                        text_of("one of its graphs writes into an operand, and one is run by '",
+                                graph.name(state.callers[branch]), "' too"));
+    Pool<TensorMeta> results;
+    results.append(graph.values(id));
+    for (const std::uint32_t input : written) {
+      const auto operands = *detail::cond_operands(graph, id);
+      const TensorMeta* meta =
+          input < operands.size() && operands[input].is_node() ? graph.tensor(operands[input].node()) : nullptr;
+      if (meta == nullptr)
+        return error_at(graph, id, DiagnosticCode::missing_metadata,
+                        text_of("a branch writes into operand ", input, ", of which nothing is known"));
+      results.push_back(*meta);
+    }
+    const Range values = graph.add_metas(results.view());
+    graph.mutable_node(id).values = values;
+    return {};
+  }
+  /// The inputs that have a new value among the outputs of one of the graphs, in ascending order.
+  [[nodiscard]] static constexpr auto written_by(const Graph& a, const Graph& b) -> Pool<std::uint32_t> {
+    Pool<std::uint8_t> is_written = detail::surfaced_inputs(a);
+    const Pool<std::uint8_t> by_b = detail::surfaced_inputs(b);
+    if (is_written.size() < by_b.size()) is_written.resize(by_b.size(), 0);
+    Pool<std::uint32_t> written;
+    for (std::uint32_t i = 0; i < is_written.size(); ++i)
+      if (is_written[i] != 0 || (i < by_b.size() && by_b[i] != 0)) written.push_back(i);
+    return written;
+  }
+  /// Has a graph return `inputs`, in that order, behind its own results. Whether it did not.
+  static constexpr auto return_inputs(Graph& inner, Span<const std::uint32_t> inputs) -> bool {
+    const std::uint32_t own = inner.original_output_count();
+    const std::uint32_t before = static_cast<std::uint32_t>(inner.outputs().size());
+    Pool<Argument> values;
+    values.append(inner.arguments(inner.output_node()).first(own));
+    for (const std::uint32_t input : inputs) {
+      OutputSpec spec;
+      spec.kind = OutputKind::user_input_mutation;
+      spec.input = input;
+      const std::uint32_t at = values.size();
+      if (at == inner.outputs().size()) inner.add_output(spec);
+      inner.mutable_outputs()[at] = spec;
+      values.push_back(inner.inputs()[input].node);
+    }
+    inner.set_arguments(inner.output_node(), values.view());
+    return inner.outputs().size() != before;
+  }
+
   static constexpr auto append_written_inputs(const AliasAnalysis& analysis, Graph& graph, NodeId output) -> Status {
     Pool<Argument> values;
     values.append(graph.arguments(output));

@@ -5,6 +5,7 @@
 #include <fxpass/passes/alias_analyser.hpp>
 
 #include <string_view>
+#include <utility>
 
 /// @file
 /// The facts that the five passes establish and lowering needs.
@@ -30,6 +31,17 @@ namespace detail {
     if (is_mutation(spec.kind) && spec.input < surfaced.size()) surfaced[spec.input] = 1;
   return surfaced;
 }
+/// The first error of `check` at a node of the graph, or of a graph that one of its nodes runs. O(nodes + arguments), and
+/// what `check` takes.
+template <class Check>
+constexpr auto check_nodes(const Graph& graph, Check&& check) -> Status {
+  for (NodeId id; id.index < graph.node_count(); ++id.index)
+    if (Status done = check(graph, id); !done) return done;
+  for (const std::uint32_t number : graph.subgraphs_in_use())
+    if (Status done = check_nodes(graph.subgraphs()[number], check); !done)
+      return in_subgraph(number, std::move(done.error()));
+  return {};
+}
 }  // namespace detail
 
 /// Every device argument names the target. The check sees only whether they agree with each other.
@@ -39,17 +51,18 @@ struct OnTargetDevice {
 
   static constexpr auto check(const Graph& graph) -> Status {
     std::string_view first;
-    for (std::uint32_t i = 0; i < graph.node_count(); ++i)
-      for (const Argument& a : graph.arguments(NodeId{i})) {
+    return detail::check_nodes(graph, [&](const Graph& g, NodeId id) -> Status {
+      for (const Argument& a : g.arguments(id)) {
         if (!a.is(ArgumentKind::device)) continue;
-        const std::string_view device = graph.device(a.device());
+        const std::string_view device = g.device(a.device());
         const std::string_view type = device.substr(0, device.find(':'));
         if (first.empty()) first = type;
         if (type != first)
-          return error_at(graph, NodeId{i}, DiagnosticCode::fact_violated,
+          return error_at(g, id, DiagnosticCode::fact_violated,
                           text_of("names device '", type, "', an earlier node '", first, "'"));
       }
-    return {};
+      return {};
+    });
   }
 };
 
@@ -71,8 +84,7 @@ struct MutationsSurfaced {
   static constexpr auto check(const Graph& graph) -> Status {
     AliasAnalysis analysis;
     AliasAnalyser analyser(analysis, nullptr, UnknownKernels::take_for_pure);
-    for (std::uint32_t i = 0; i < graph.node_count(); ++i)
-      if (Status visited = analyser.visit(graph, NodeId{i}); !visited) return visited;
+    if (Status visited = analyser.visit_all(graph); !visited) return visited;
     const Pool<std::uint8_t> surfaced = detail::surfaced_inputs(graph);
     for (std::uint32_t i = 0; i < surfaced.size(); ++i) {
       const NodeId input = graph.inputs()[i].node;
@@ -91,11 +103,10 @@ struct OutOfPlace {
   using provider = InPlaceToOutOfPlacePass;
 
   static constexpr auto check(const Graph& graph) -> Status {
-    for (std::uint32_t i = 0; i < graph.node_count(); ++i)
-      if (detail::writes(graph, NodeId{i}))
-        return error_at(graph, NodeId{i}, DiagnosticCode::fact_violated,
-                        text_of(graph.target(NodeId{i}), " writes into an operand"));
-    return {};
+    return detail::check_nodes(graph, [](const Graph& g, NodeId id) -> Status {
+      if (!detail::writes(g, id)) return {};
+      return error_at(g, id, DiagnosticCode::fact_violated, text_of(g.target(id), " writes into an operand"));
+    });
   }
 };
 
@@ -105,10 +116,10 @@ struct KernelsConfigured {
   using provider = NkiKernelWriteBackendConfigPass;
 
   static constexpr auto check(const Graph& graph) -> Status {
-    for (std::uint32_t i = 0; i < graph.node_count(); ++i)
-      if (is_kernel_call(graph.op(NodeId{i})) && KernelCall(graph, NodeId{i}).backend_config().empty())
-        return error_at(graph, NodeId{i}, DiagnosticCode::fact_violated, "is a kernel call without backend_config");
-    return {};
+    return detail::check_nodes(graph, [](const Graph& g, NodeId id) -> Status {
+      if (!is_kernel_call(g.op(id)) || !KernelCall(g, id).backend_config().empty()) return {};
+      return error_at(g, id, DiagnosticCode::fact_violated, "is a kernel call without backend_config");
+    });
   }
 };
 
@@ -118,10 +129,10 @@ struct ReplicaGroupsResolved {
   using provider = CollectiveReplicaGroupsPass;
 
   static constexpr auto check(const Graph& graph) -> Status {
-    for (std::uint32_t i = 0; i < graph.node_count(); ++i)
-      if (graph.op(NodeId{i}).names_group && graph.replica_groups(NodeId{i}) == nullptr)
-        return error_at(graph, NodeId{i}, DiagnosticCode::fact_violated, "is a collective without replica groups");
-    return {};
+    return detail::check_nodes(graph, [](const Graph& g, NodeId id) -> Status {
+      if (!g.op(id).names_group || g.replica_groups(id) != nullptr) return {};
+      return error_at(g, id, DiagnosticCode::fact_violated, "is a collective without replica groups");
+    });
   }
 };
 

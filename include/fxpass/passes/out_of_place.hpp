@@ -38,7 +38,8 @@ class OutOfPlaceRewriter {
 
   /// Whether nodes of this operator have to be visited before anything has been written; from then on, all have to.
   [[nodiscard]] static constexpr auto concerns(const Operator& op) -> bool {
-    return op.writes || op.view != ops::ViewRule::none;
+    const bool may_run_graphs = op.kind == NodeKind::call_function && op.row == ops::no_row;
+    return op.writes || op.view != ops::ViewRule::none || may_run_graphs;
   }
   /// Rewrites the node under the cursor. Needs all nodes before it to have been visited that concern it.
   constexpr auto visit(Sweep& sweep) -> Status {
@@ -56,14 +57,14 @@ class OutOfPlaceRewriter {
     const NodeId id = sweep.id();
     const Operator& op = graph.op(id);
     if (!op.writes) {
+      if (next_write_ < analysis_->writes().size() && analysis_->writes()[next_write_].node == id)
+        return rewrite_graph_call(sweep, take_writes(id));
       // Not by ?:, which g++ 12 evaluates wrongly for class types in constant expressions.
       if (op.view == ops::ViewRule::none && op.row != ops::no_row) return read_operands(sweep);
       return keep(sweep);
     }
     const ops::WriteRule rule = op.write_rule;
-    const std::uint32_t first = next_write_;
-    while (next_write_ < analysis_->writes().size() && analysis_->writes()[next_write_].node == id) ++next_write_;
-    const auto writes = analysis_->writes().subspan(first, next_write_ - first);
+    const auto writes = take_writes(id);
     if (!writes.empty() || rule == ops::WriteRule::kernel) values_.attach(sweep.editor());
     // Batch norm in evaluation mode is a write by its operator alone.
     has_rewritten_ = has_rewritten_ || !writes.empty() ||
@@ -87,6 +88,12 @@ class OutOfPlaceRewriter {
     Status done = rewrite_in_place(sweep, rule, writes.front().view);
     if (done) sweep.editor().erase(id);
     return done;
+  }
+  /// The writes of node `id`, which is the next one of those that write.
+  constexpr auto take_writes(NodeId id) -> Span<const Write> {
+    const std::uint32_t first = next_write_;
+    while (next_write_ < analysis_->writes().size() && analysis_->writes()[next_write_].node == id) ++next_write_;
+    return analysis_->writes().subspan(first, next_write_ - first);
   }
   /// A node that writes nothing stays, and reads newest values.
   constexpr auto keep(Sweep& sweep) -> Status {
@@ -557,6 +564,19 @@ class OutOfPlaceRewriter {
     if (Status done = read_operands(sweep); !done) return done;
     sweep.editor().retarget(id, text_of("torch.ops.", functional_kernel_operator));
     values_.define(id);
+    return take_results(sweep, writes);
+  }
+  /// The last results of `cond` are the new values of the operands that a branch writes.
+  constexpr auto rewrite_graph_call(Sweep& sweep, Span<const Write> writes) -> Status {
+    values_.attach(sweep.editor());
+    has_rewritten_ = true;
+    if (Status done = read_operands(sweep); !done) return done;
+    values_.define(sweep.id());
+    return take_results(sweep, writes);
+  }
+  /// Results of the node under the cursor become the newest values of what `writes` says.
+  constexpr auto take_results(Sweep& sweep, Span<const Write> writes) -> Status {
+    const NodeId id = sweep.id();
     const NodeId after{id.index + 1};
     for (const Write& w : writes) {
       const Node node = sweep.graph().node(id);

@@ -541,7 +541,8 @@ class ExportedGraphReader {
     if (call.name.empty()) call.name = first_name(call.outputs);
     json_.enter_node(call.name.empty() ? call.target : call.name, call.stack_trace);
     set_stack_trace(call.stack_trace);
-    return region_operand(call.target) ? read_region(call) : read_call(call);
+    const auto region = region_of(call.target);
+    return region ? read_region(call, *region) : read_call(call);
   }
   /// The name that an input or a result gives to its value; empty where it gives none.
   static auto name_in(Json json) -> std::string_view {
@@ -698,8 +699,7 @@ class ExportedGraphReader {
 
   // Regions ----------------------------------------------------------------------------------------------------------
   /// A region runs as part of the graph around it: its nodes are read into this graph, its inputs are the operands.
-  auto read_region(const Call& call) -> bool {
-    const std::uint32_t graph_at = *region_operand(call.target);
+  auto read_region(const Call& call, Region region) -> bool {
     Pool<Argument> operands;
     JsonObject graph;
     bool has_graph = false;
@@ -708,11 +708,11 @@ class ExportedGraphReader {
       Json value;
       if (!json_.as(input, "an argument", object) || !json_.member(object, "arg", value)) return false;
       Argument argument;
-      if (operands.size() == graph_at) {
+      if (operands.size() == region.graph_at) {
         std::string_view variant;
         Json content;
         if (!json_.only_member(value, "an argument", variant, content)) return false;
-        if (variant != "as_graph") return json_.malformed("operand ", graph_at, " should be a graph");
+        if (variant != "as_graph") return json_.malformed("operand ", region.graph_at, " should be a graph");
         if (!graph_in(content, graph)) return false;
         has_graph = true;
       } else if (!read_argument(value, argument)) {
@@ -720,11 +720,12 @@ class ExportedGraphReader {
       }
       operands.push_back(argument);
     }
-    if (!has_graph) return json_.malformed("operand ", graph_at, " should be a graph");
+    if (!has_graph) return json_.malformed("operand ", region.graph_at, " should be a graph");
     if (enables_autocast(call.target, operands.view()))
       return json_.fail(DiagnosticCode::unsupported, autocast_is_enabled);
     Pool<Argument> results;
-    if (!read_inlined(graph, operands.view().subspan(graph_at + 1), results)) return false;
+    if (operands.size() < region.operands_at) return json_.malformed("a region has too few operands");
+    if (!read_inlined(graph, operands.view().subspan(region.operands_at), results)) return false;
     json_.enter_node(call.name.empty() ? call.target : call.name, call.stack_trace);
     return give_results_of_region(call, results);
   }

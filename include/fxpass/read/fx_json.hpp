@@ -472,7 +472,7 @@ class FxGraphReader {
       if (subgraph != scope_.subgraphs.end()) return read_module_call(node, subgraph->second);
     }
     if (node.kind == NodeKind::call_function) {
-      if (const auto graph_at = region_operand(node.target)) return read_region(node, *graph_at);
+      if (const auto region = region_of(node.target)) return read_region(node, *region);
       if (const auto member = member_of_results(node)) return give(node.name, *member);
     }
     Pool<Argument> arguments;
@@ -511,26 +511,27 @@ class FxGraphReader {
   }
 
   // Inlined graphs ---------------------------------------------------------------------------------------------------
-  auto read_region(const NodeJson& node, std::uint32_t graph_at) -> bool {
+  auto read_region(const NodeJson& node, Region region) -> bool {
     Pool<Argument> operands;
     Subgraph* subgraph = nullptr;
     for (const Json json : node.args) {
       Argument argument;
-      if (operands.size() == graph_at) {
+      if (operands.size() == region.graph_at) {
         std::string_view form;
         Json content;
         if (!json_.only_member(json, "an argument", form, content)) return false;
-        if (form != "subgraph") return json_.malformed("operand ", graph_at, " should be a subgraph");
+        if (form != "subgraph") return json_.malformed("operand ", region.graph_at, " should be a subgraph");
         if (!subgraph_named(content, subgraph)) return false;
       } else if (!read_argument(json, argument)) {
         return false;
       }
       operands.push_back(argument);
     }
-    if (subgraph == nullptr) return json_.malformed("operand ", graph_at, " should be a subgraph");
+    if (subgraph == nullptr) return json_.malformed("operand ", region.graph_at, " should be a subgraph");
     if (enables_autocast(node.target, operands.view()))
       return json_.fail(DiagnosticCode::unsupported, autocast_is_enabled);
-    return read_inlined(node, *subgraph, operands.view().subspan(graph_at + 1));
+    if (operands.size() < region.operands_at) return json_.malformed("a region has too few operands");
+    return read_inlined(node, *subgraph, operands.view().subspan(region.operands_at));
   }
   auto read_module_call(const NodeJson& node, Subgraph& subgraph) -> bool {
     Pool<Argument> operands;

@@ -84,17 +84,49 @@ constexpr auto names_that_python_needs_are_changed() -> bool {
 }
 FXPASS_TEST_TWICE(names_that_python_needs_are_changed)
 
+constexpr auto graphs_that_calls_run_are_functions() -> bool {
+  GraphBuilder condition;
+  const NodeId a = condition.placeholder("a", {});
+  condition.output({condition.call_method("any", {a})});
+  GraphBuilder inner;
+  inner.output({inner.placeholder("run_subgraph_0", {})});
+  GraphBuilder body;
+  const NodeId c = body.placeholder("c", {});
+  const Argument identity = body.add_subgraph(std::move(inner).finish());
+  body.output({body.call_function("torch.ops.higher_order.map_impl", {identity, body.list({c}), body.list({})}, {}, "m")});
+  GraphBuilder b;
+  const NodeId x = b.placeholder("x", {});
+  const Argument holds = b.add_subgraph(std::move(condition).finish());
+  const Argument repeated = b.add_subgraph(std::move(body).finish());
+  b.output({b.call_function("torch.ops.higher_order.while_loop", {holds, repeated, b.tuple_of({x}), b.tuple_of({})})});
+  const auto text = emit<FxPython>(std::move(b).finish());
+  return text && *text ==
+                     "import operator\n\nimport torch\n"
+                     "\n\ndef run_subgraph_0(a):\n    any_1 = a.any()\n    return (any_1,)\n"
+                     "\n\ndef run_subgraph_1_0(value_0):\n    return (value_0,)\n"
+                     "\n\ndef run_subgraph_1(c):\n"
+                     "    m = torch.ops.higher_order.map_impl(run_subgraph_1_0, [c], [])\n    return (m,)\n"
+                     "\n\ndef forward(x):\n"
+                     "    while_loop = torch.ops.higher_order.while_loop("
+                     "lambda *operands: run_subgraph_0(*operands)[0], run_subgraph_1, (x,), ())\n"
+                     "    return (while_loop,)\n";
+}
+FXPASS_TEST_TWICE(graphs_that_calls_run_are_functions)
+
 constexpr auto everything_that_python_cannot_say_is_reported() -> bool {
   GraphBuilder b;
   b.get_attr("w", {});
   b.call(NodeKind::call_module, "fc", {}, {});
   b.call_function("f; import os", {}, {}, "evil");
   b.call_method("m()", {1}, {}, "method");
+  GraphBuilder inside;
+  inside.get_attr("inner", {});
+  inside.output({});
   b.call_function("torch.f",
-                  {b.add_subgraph(Graph()), b.keyword("a b", b.add_expression("s0")), Layout::unknown});
+                  {b.add_subgraph(std::move(inside).finish()), b.keyword("a b", b.add_expression("s0")), Layout::unknown});
   const auto text = emit<FxPython>(std::move(b).finish());
   if (text) return false;
-  std::string_view nodes[] = {"w", "fc", "evil", "method", "f", "f", "f", "f"};
+  std::string_view nodes[] = {"inner", "w", "fc", "evil", "method", "f", "f", "f"};
   std::size_t i = 0;
   for (const Diagnostic& d : text.error())
     if (i == std::size(nodes) || d.node != nodes[i++] || d.code != DiagnosticCode::unsupported) return false;

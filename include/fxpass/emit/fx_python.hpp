@@ -37,18 +37,61 @@ namespace detail {
   return is_identifier(text);
 }
 
-/// Writes one graph. What Python cannot say is reported with its node, and all of it.
+/// Every module that functions of a graph, and of those inside it, lie in, once, in the order of first use.
+class PythonImports {
+ public:
+  /// O(nodes x modules). `graph` has to outlive it.
+  constexpr explicit PythonImports(const Graph& graph) { find(graph); }
+
+  /// By their names.
+  [[nodiscard]] constexpr auto modules() const -> Span<const std::string_view> { return modules_; }
+  /// Whether an import makes `name` mean a module.
+  [[nodiscard]] constexpr auto binds(std::string_view name) const -> bool {
+    for (const std::string_view module : modules_)
+      if (module.substr(0, module.find('.')) == name) return true;
+    return false;
+  }
+
+ private:
+  constexpr void find(const Graph& graph) {
+    for (const Graph& inner : graph.subgraphs()) find(inner);
+    for (const Node& n : graph.nodes()) {
+      if (n.kind != NodeKind::call_function) continue;
+      const std::string_view module = module_of(graph.text(n.target));
+      bool is_known = module.empty();
+      for (const std::string_view known : modules_) is_known = is_known || known == module;
+      if (!is_known) modules_.push_back(module);
+    }
+  }
+  /// What has to be imported for `target` besides torch and operator; empty if nothing has.
+  [[nodiscard]] static constexpr auto module_of(std::string_view target) -> std::string_view {
+    if (target.starts_with("torch.ops._c10d_functional.")) return "torch.distributed._functional_collectives";
+    const auto dot = target.rfind('.');
+    if (dot == std::string_view::npos || target.starts_with("torch.") || target.starts_with("operator.") ||
+        !is_dotted_name(target))
+      return {};
+    return target.substr(0, dot);
+  }
+
+  std::vector<std::string_view> modules_;
+};
+
+/// Writes one graph as a function, behind the functions of the graphs that it runs. What Python cannot say is reported
+/// with its node, and all of it.
 template <TextSink Sink>
 class PythonWriter {
  public:
-  constexpr PythonWriter(Sink& sink, const Graph& graph) : sink_(sink), graph_(graph) {}
+  constexpr PythonWriter(Sink& sink, const Graph& graph, const PythonImports& imports, std::string_view function)
+      : sink_(sink), graph_(graph), imports_(imports), function_(function) {}
 
   constexpr auto write() && -> Status {
-    find_modules();
+    for (const std::uint32_t number : graph_.subgraphs_in_use()) {
+      const Text function = function_of(number);
+      Status written = PythonWriter(sink_, graph_.subgraphs()[number], imports_, function).write();
+      if (!written) errors_.add(in_subgraph(number, std::move(written.error())));
+    }
     choose_names();
-    append_to(sink_, "import operator\n\nimport torch\n");
-    for (const TextId target : modules_) append_all(sink_, "import ", module_of(graph_.text(target)), '\n');
-    append_to(sink_, "\n\ndef forward(");
+    append_all(sink_, "\n\ndef ", function_, '(');
     for (std::uint32_t i = 0; i < graph_.inputs().size(); ++i) {
       append_to(sink_, i == 0 ? "" : ", ");
       write_name(NodeId{i});
@@ -65,14 +108,32 @@ class PythonWriter {
         error_at(graph_, node_, DiagnosticCode::unsupported, text_of("Python code cannot hold ", parts...)));
   }
 
+  // Functions -----------------------------------------------------------------------------------------------
+  static constexpr std::string_view function_prefix = "run_subgraph_";
+  /// The function of a graph inside this one: run_subgraph_0, and inside that one run_subgraph_0_1.
+  [[nodiscard]] constexpr auto function_of(std::uint32_t number) const -> Text {
+    const bool is_inner = function_.starts_with(function_prefix);
+    return text_of(is_inner ? function_ : "run_subgraph", '_', number);
+  }
+  /// Functions return tuples; that which decides on another round of a loop has to return its one result.
+  constexpr void write_function_name(std::uint32_t number, bool is_condition) {
+    if (is_condition) append_to(sink_, "lambda *operands: ");
+    append_to(sink_, function_of(number));
+    if (is_condition) append_to(sink_, "(*operands)[0]");
+  }
+  [[nodiscard]] constexpr auto decides(const Argument& a) const -> bool {
+    return graph_.target(node_) == "torch.ops.higher_order.while_loop" && &a == graph_.arguments(node_).data();
+  }
+
   // Names ---------------------------------------------------------------------------------------------------
   /// Nodes keep their names, but for one that the code needs otherwise (an argument may be called `slice`) or
   /// that is none in Python. Such nodes are few: O(nodes) for each.
   constexpr void choose_names() {
     for (NodeId id{0}; id.index < graph_.node_count(); ++id.index) {
       const Text name = graph_.name(id);
-      if (is_identifier(name) && !is_reserved_name(name) && !is_imported(name)) continue;
-      Text other = text_of(is_identifier(name) ? name.view() : "value", '_', id.index);
+      const bool is_function = name.view().starts_with(function_prefix);
+      if (is_identifier(name) && !is_function && !is_reserved_name(name) && !imports_.binds(name)) continue;
+      Text other = text_of(is_identifier(name) && !is_function ? name.view() : "value", '_', id.index);
       while (is_name(other)) append_to(other, '_');
       renamed_.push_back({id, std::move(other)});
     }
@@ -86,33 +147,6 @@ class PythonWriter {
     for (const Renamed& r : renamed_)
       if (r.node == id) return append_to(sink_, r.name);
     graph_.append_name(sink_, graph_.node(id).name);
-  }
-
-  // Imports -------------------------------------------------------------------------------------------------
-  /// Every module of a function once, by a target that lies in it, in the order of first use.
-  constexpr void find_modules() {
-    for (const Node& n : graph_.nodes()) {
-      if (n.kind != NodeKind::call_function) continue;
-      const std::string_view module = module_of(graph_.text(n.target));
-      bool is_known = module.empty();
-      for (const TextId t : modules_) is_known = is_known || module_of(graph_.text(t)) == module;
-      if (!is_known) modules_.push_back(n.target);
-    }
-  }
-  /// What has to be imported for `target` besides torch and operator; empty if nothing has.
-  [[nodiscard]] static constexpr auto module_of(std::string_view target) -> std::string_view {
-    if (target.starts_with("torch.ops._c10d_functional.")) return "torch.distributed._functional_collectives";
-    const auto dot = target.rfind('.');
-    if (dot == std::string_view::npos || target.starts_with("torch.") || target.starts_with("operator.") ||
-        !is_dotted_name(target))
-      return {};
-    return target.substr(0, dot);
-  }
-  [[nodiscard]] constexpr auto is_imported(std::string_view name) const -> bool {
-    for (const TextId t : modules_)
-      if (const auto module = module_of(graph_.text(t)); module.substr(0, module.find('.')) == name)
-        return true;
-    return false;
   }
 
   // Nodes ---------------------------------------------------------------------------------------------------
@@ -204,7 +238,7 @@ class PythonWriter {
           write_value(children[i + 1]);
         }
         return append_to(sink_, '}');
-      case ArgumentKind::subgraph: return refuse("a graph as an argument of ", graph_.target(node_));
+      case ArgumentKind::subgraph: return write_function_name(a.subgraph(), decides(a));
       case ArgumentKind::operation:
         if (!is_dotted_name(graph_.text(a.text()))) return refuse("the operator ", graph_.text(a.text()));
         return append_to(sink_, graph_.text(a.text()));
@@ -230,17 +264,19 @@ class PythonWriter {
 
   Sink& sink_;
   const Graph& graph_;
+  const PythonImports& imports_;
+  std::string_view function_;
   Diagnostics errors_;
-  Pool<TextId> modules_;
   std::vector<Renamed> renamed_;
   NodeId node_;  ///< the one being written
 };
 
 }  // namespace detail
 
-/// Python code with one function: `forward` takes the graph's inputs in order and returns all its outputs as
+/// Python code with a function `forward` that takes the graph's inputs in order and returns all its outputs as
 /// a tuple, the program's own first. One statement a node; devices are those of the graph. Not expressible,
-/// and refused with `unsupported`: symbolic integers as arguments, nested graphs, attributes and modules.
+/// and refused with `unsupported`: symbolic integers as arguments, attributes and modules. A graph that a call runs is a
+/// function of its own.
 struct FxPython {
   static constexpr std::string_view name = "fx-python";
   static constexpr std::string_view file_ending = ".py";
@@ -248,7 +284,10 @@ struct FxPython {
   /// O(nodes + arguments + text).
   template <TextSink Sink>
   static constexpr auto write(Sink& sink, const Graph& graph) -> Status {
-    return detail::PythonWriter<Sink>(sink, graph).write();
+    append_to(sink, "import operator\n\nimport torch\n");
+    const detail::PythonImports imports(graph);
+    for (const std::string_view module : imports.modules()) append_all(sink, "import ", module, '\n');
+    return detail::PythonWriter<Sink>(sink, graph, imports, "forward").write();
   }
 };
 static_assert(GraphEmitter<FxPython>);

@@ -401,9 +401,7 @@ class GraphVerifier {
   constexpr void check_subgraphs() {
     for (std::uint32_t i = 0; i < graph_.subgraphs().size(); ++i) {
       Status status = verify(graph_.subgraphs()[i]);
-      if (status) continue;
-      for (Diagnostic& d : status.error()) d.message = text_of("in subgraph ", i, ": ", d.message);
-      found_.add(std::move(status).error());
+      if (!status) found_.add(in_subgraph(i, std::move(status).error()));
     }
   }
 

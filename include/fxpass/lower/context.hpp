@@ -57,6 +57,20 @@ enum class Meeting : std::uint8_t {
   floating,    ///< as `arithmetic`, and integers meet in float32
 };
 
+/// Lowers the graphs that calls run: what lowers the graph around them is one.
+class GraphInliner {
+ public:
+  /// Lowers subgraph `number` into the computation that is being made, `inputs` being its inputs. The values of its
+  /// outputs, invalid ones for those that are no tensors; none if there was an error, which has been noted.
+  virtual constexpr auto inline_graph(std::uint32_t number, Span<const hlo::Value> inputs) -> Pool<hlo::Value> = 0;
+
+ protected:
+  constexpr GraphInliner() = default;
+  constexpr GraphInliner(const GraphInliner&) = default;
+  constexpr auto operator=(const GraphInliner&) -> GraphInliner& = default;
+  constexpr ~GraphInliner() = default;
+};
+
 /// The values of nodes, typed access to the arguments of calls, and the moves that most lowerings make.
 ///
 /// A request that cannot be met notes a diagnostic at the call and gives a harmless value; operations on an
@@ -64,10 +78,14 @@ enum class Meeting : std::uint8_t {
 /// an argument is O(schema length). See docs/lowering.md.
 class LoweringContext {
  public:
-  /// Of a graph whose nodes are lowered in program order into `builder`; both have to outlive it. O(nodes).
-  constexpr LoweringContext(const Graph& graph, hlo::Builder& builder) : graph_(graph), builder_(builder) {
+  /// Of a graph whose nodes are lowered in program order into `builder`; both have to outlive it. `around` is that of the
+  /// graph around it, if there is one. O(nodes).
+  constexpr LoweringContext(const Graph& graph, hlo::Builder& builder, LoweringContext* around = nullptr)
+      : graph_(graph), builder_(builder), around_(around) {
     results_.resize(graph.node_count());
   }
+  /// Says who lowers the graphs that calls run.
+  constexpr void set_inliner(GraphInliner& inliner) { inliner_ = &inliner; }
 
   /// The program that is lowered, and the module that is made of it.
   [[nodiscard]] constexpr auto graph() const -> const Graph& { return graph_; }
@@ -354,7 +372,16 @@ class LoweringContext {
   constexpr auto truth(hlo::Value x) -> hlo::Value { return x.valid() ? builder_.convert(x, DType::boolean) : x; }
 
   /// A channel that no other collective of the module has.
-  constexpr auto next_channel() -> std::int64_t { return ++channels_; }
+  constexpr auto next_channel() -> std::int64_t { return around_ == nullptr ? ++channels_ : around_->next_channel(); }
+
+  // Graphs that calls run --------------------------------------------------------------------------------------------
+  /// The results of subgraph `number` in the computation that is being made, given its inputs, tensors all. None if there
+  /// was an error, which is noted.
+  constexpr auto run_graph(const Call& call, std::uint32_t number, Span<const hlo::Value> inputs) -> Pool<hlo::Value> {
+    if (inliner_ != nullptr) return inliner_->inline_graph(number, inputs);
+    unsupported(call, "runs a graph, which whoever lowers this one does not do");
+    return {};
+  }
 
  private:
   constexpr auto missing(const Call& call, std::string_view name) -> hlo::Value {
@@ -389,6 +416,8 @@ class LoweringContext {
 
   const Graph& graph_;
   hlo::Builder& builder_;
+  LoweringContext* around_;
+  GraphInliner* inliner_ = nullptr;
   Pool<Range> results_;  ///< by node, of `values_`
   Pool<hlo::Value> values_;
   std::int64_t channels_ = 0;

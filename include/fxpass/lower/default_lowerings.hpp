@@ -4,6 +4,7 @@
 #include <fxpass/lower/activations.hpp>
 #include <fxpass/lower/attention.hpp>
 #include <fxpass/lower/collectives.hpp>
+#include <fxpass/lower/control_flow.hpp>
 #include <fxpass/lower/convolution.hpp>
 #include <fxpass/lower/creation.hpp>
 #include <fxpass/lower/elementwise.hpp>
@@ -29,7 +30,7 @@ struct DefaultLowerings
     : joined_lowerings<ElementwiseLowerings, ShapeLowerings, IndexingLowerings, CreationLowerings, ReductionLowerings,
                        LinearAlgebraLowerings, ActivationLowerings, AttentionLowerings, NormalizationLowerings,
                        ConvolutionLowerings, PoolingLowerings, CollectiveLowerings, KernelLowerings, SpecialFunctionLowerings,
-                       SortingLowerings, ResamplingLowerings, LossLowerings> {};
+                       SortingLowerings, ResamplingLowerings, LossLowerings, ControlFlowLowerings> {};
 /// The list as a value: `default_lowerings + lowerings<Mine>{}`.
 inline constexpr DefaultLowerings default_lowerings;
 

@@ -38,127 +38,171 @@ struct LoweredModule {
 
 namespace detail {
 
-/// Lowers one graph.
-class GraphLowering {
+/// "aten.add.Tensor"; of an operator without schema what `torch.ops` calls it, or its Python name.
+[[nodiscard]] constexpr auto operator_name(const Graph& graph, NodeId id) -> std::string_view {
+  std::string_view name = Call(graph, id).name();
+  if (name.starts_with("torch.ops.")) name.remove_prefix(10);
+  return name;
+}
+
+/// What keeps a graph, and the graphs inside it, from being lowered, all of it at once: sizes that are no numbers, and
+/// operators without a lowering.
+class LoweringObstacles {
  public:
-  constexpr GraphLowering(const Graph& graph, LoweringTable table)
-      : graph_(graph), table_(table), builder_("fxpass"), context_(graph, builder_) {}
-
-  [[nodiscard]] constexpr auto run() && -> Expected<LoweredModule> {
-    check_sizes();
-    find_lowerings();
-    if (!errors_.empty()) return std::move(errors_);
-    Expected<Signature> signature = signature_of(graph_);
-    if (!signature) return std::move(signature).error();
-
-    add_parameters(*signature);
-    for (std::uint32_t i = 0; i < graph_.node_count(); ++i) lower_node({i});
-    for (const WriteBack& alias : signature->hlo_input_output_alias)
-      builder_.add_alias({alias.output, alias.input, hlo::Alias::Kind::must});
-    builder_.clear_metadata();
-    Expected<hlo::Module> module = builder_.finish(builder_.tuple(results(*signature).view()));
-    if (!module) return std::move(module).error();
-    return LoweredModule{std::move(*module), std::move(*signature)};
-  }
-
- private:
-  /// Names each symbol once, at the first node that has it.
-  constexpr void check_sizes() {
-    Pool<SymInt> named;
-    for (std::uint32_t i = 0; i < graph_.node_count(); ++i)
-      for (const TensorMeta& meta : graph_.values({i})) {
-        if (!meta.known) continue;
-        for (const SymInt& size : graph_.sizes(meta)) {
-          if (!size.is_symbolic() || is_named(named, size)) continue;
-          named.push_back(size);
-          errors_.add(error_at(graph_, {i}, DiagnosticCode::symbolic_size,
-                               text_of("a size is ", graph_.expression(size),
-                                       ", but HLO needs a number; bind its symbols")));
-        }
-      }
-  }
-  [[nodiscard]] constexpr auto is_named(const Pool<SymInt>& named, SymInt size) const -> bool {
-    for (const SymInt& s : named)
-      if (graph_.expression(s) == graph_.expression(size)) return true;
-    return false;
-  }
-
-  /// One look-up an operator, and one diagnostic for each that has no lowering.
-  constexpr void find_lowerings() {
-    constexpr std::uint8_t not_asked = 0, asked = 1;
-    lowerings_.resize(static_cast<std::uint32_t>(graph_.operators().size()));
-    Pool<std::uint8_t> state;
-    state.resize(lowerings_.size(), not_asked);
-    std::vector<Missing> missing;
-    const bool has_symbols = !errors_.empty();
-    for (std::uint32_t i = 0; i < graph_.node_count(); ++i) {
-      const Node& node = graph_.node({i});
-      if (node.kind == NodeKind::placeholder || node.kind == NodeKind::output) continue;
-      if (node.kind == NodeKind::get_attr || node.kind == NodeKind::call_module) {
-        refuse(node, {i});
-        continue;
-      }
-      if (state[node.op.index] == not_asked) {
-        state[node.op.index] = asked;
-        lowerings_[node.op.index] = table_.find(operator_name({i}));
-      }
-      // What computes sizes is gone when they are numbers.
-      const bool is_size = node.value_kind == ValueKind::sym_int || node.value_kind == ValueKind::scalar;
-      if (!lowerings_[node.op.index].valid() && !(is_size && has_symbols)) add_missing(missing, {i});
-    }
-    for (const Missing& m : missing)
-      errors_.add(error_at(graph_, m.first, DiagnosticCode::missing_lowering,
+  constexpr LoweringObstacles(const Graph& graph, LoweringTable table) : table_(table) {
+    check_sizes(graph);
+    find_missing(graph);
+    for (const Missing& m : missing_)
+      errors_.add(error_at(*m.graph, m.first, DiagnosticCode::missing_lowering,
                            text_of("no lowering for ", m.op, ", called ", m.count, m.count == 1 ? " time: " : " times: ",
                                    m.nodes)));
   }
+  [[nodiscard]] constexpr auto errors() && -> Diagnostics { return std::move(errors_); }
+
+ private:
   struct Missing {
     std::string_view op;
+    const Graph* graph = nullptr;
     NodeId first;
     std::uint32_t count = 0;
     Text nodes;
   };
-  constexpr void add_missing(std::vector<Missing>& missing, NodeId id) const {
-    constexpr std::uint32_t longest_list = 8;
-    const std::string_view name = operator_name(id);
-    std::size_t at = 0;
-    while (at < missing.size() && missing[at].op != name) ++at;
-    if (at == missing.size()) missing.push_back({name, id, 0, {}});
-    Missing& m = missing[at];
-    ++m.count;
-    if (m.count <= longest_list) append_all(m.nodes, m.count == 1 ? "" : ", ", graph_.name(id));
-    if (m.count == longest_list + 1) append_to(m.nodes, ", ...");
+
+  /// Names each symbol once, at the first node that has it.
+  constexpr void check_sizes(const Graph& graph) {
+    for (NodeId id; id.index < graph.node_count(); ++id.index)
+      for (const TensorMeta& meta : graph.values(id)) {
+        if (!meta.known) continue;
+        for (const SymInt& size : graph.sizes(meta)) {
+          if (!size.is_symbolic() || is_named(graph.expression(size))) continue;
+          symbols_.push_back(graph.expression(size));
+          errors_.add(error_at(graph, id, DiagnosticCode::symbolic_size,
+                               text_of("a size is ", graph.expression(size),
+                                       ", but HLO needs a number; bind its symbols")));
+        }
+      }
+    for (const std::uint32_t number : graph.subgraphs_in_use()) check_sizes(graph.subgraphs()[number]);
   }
-  /// "aten.add.Tensor"; of an operator without schema what `torch.ops` calls it, or its Python name.
-  [[nodiscard]] constexpr auto operator_name(NodeId id) const -> std::string_view {
-    std::string_view name = Call(graph_, id).name();
-    if (name.starts_with("torch.ops.")) name.remove_prefix(10);
-    return name;
-  }
-  constexpr void refuse(const Node& node, NodeId id) {
-    if (node.kind == NodeKind::get_attr) {
-      // A subgraph, say, is the business of whoever reads it.
-      if (node.value_kind == ValueKind::tensor)
-        errors_.add(error_at(graph_, id, DiagnosticCode::unsupported,
-                             text_of("tensor attribute ", graph_.target(id), " is not an input of the graph")));
-    } else {
-      errors_.add(error_at(graph_, id, DiagnosticCode::missing_lowering,
-                           text_of("no lowering for a call of module ", graph_.target(id))));
-    }
+  [[nodiscard]] constexpr auto is_named(std::string_view symbol) const -> bool {
+    for (const std::string_view known : symbols_)
+      if (known == symbol) return true;
+    return false;
   }
 
-  constexpr void add_parameters(const Signature& signature) {
-    for (std::size_t i = 0; i < signature.inputs.size(); ++i) {
-      const SignatureInput& input = signature.inputs[i];
-      if (!input.tensor) continue;
-      const hlo::Value parameter = builder_.parameter(input.tensor->shape, input.name);
-      context_.set_values(graph_.inputs()[i].node, Span<const hlo::Value>(&parameter, 1));
+  /// One look-up an operator, and one diagnostic for each that has no lowering.
+  constexpr void find_missing(const Graph& graph) {
+    constexpr std::uint8_t not_asked = 0, is_there = 1, is_missing = 2;
+    Pool<std::uint8_t> state;
+    state.resize(static_cast<std::uint32_t>(graph.operators().size()), not_asked);
+    for (NodeId id; id.index < graph.node_count(); ++id.index) {
+      const Node& node = graph.node(id);
+      if (node.kind == NodeKind::placeholder || node.kind == NodeKind::output) continue;
+      if (node.kind == NodeKind::get_attr || node.kind == NodeKind::call_module) {
+        refuse(graph, id);
+        continue;
+      }
+      std::uint8_t& known = state[node.op.index];
+      if (known == not_asked) known = table_.find(operator_name(graph, id)).valid() ? is_there : is_missing;
+      // What computes sizes is gone when they are numbers.
+      const bool is_size = node.value_kind == ValueKind::sym_int || node.value_kind == ValueKind::scalar;
+      if (known == is_missing && !(is_size && !symbols_.empty())) add_missing(graph, id);
     }
+    for (const std::uint32_t number : graph.subgraphs_in_use()) find_missing(graph.subgraphs()[number]);
+  }
+  constexpr void add_missing(const Graph& graph, NodeId id) {
+    constexpr std::uint32_t longest_list = 8;
+    const std::string_view name = operator_name(graph, id);
+    std::size_t at = 0;
+    while (at < missing_.size() && missing_[at].op != name) ++at;
+    if (at == missing_.size()) missing_.push_back({name, &graph, id, 0, {}});
+    Missing& m = missing_[at];
+    ++m.count;
+    if (m.count <= longest_list) append_all(m.nodes, m.count == 1 ? "" : ", ", graph.name(id));
+    if (m.count == longest_list + 1) append_to(m.nodes, ", ...");
+  }
+  constexpr void refuse(const Graph& graph, NodeId id) {
+    if (graph.node(id).kind == NodeKind::call_module)
+      errors_.add(error_at(graph, id, DiagnosticCode::missing_lowering,
+                           text_of("no lowering for a call of module ", graph.target(id))));
+    else if (graph.node(id).value_kind == ValueKind::tensor)  // a subgraph, say, is the business of whoever reads it
+      errors_.add(error_at(graph, id, DiagnosticCode::unsupported,
+                           text_of("tensor attribute ", graph.target(id), " is not an input of the graph")));
+  }
+
+  LoweringTable table_;
+  Diagnostics errors_;
+  std::vector<std::string_view> symbols_;
+  std::vector<Missing> missing_;
+};
+
+/// Lowers one graph into the computation that is being made. The graphs that its calls run are lowered by lowerings of
+/// their own, wherever those calls ask for them.
+class GraphLowering final : public GraphInliner {
+ public:
+  /// `around` lowers the graph that this one is inside of; null for the program.
+  constexpr GraphLowering(const Graph& graph, LoweringTable table, hlo::Builder& builder, GraphLowering* around = nullptr)
+      : graph_(graph),
+        table_(table),
+        builder_(builder),
+        around_(around),
+        context_(graph, builder, around == nullptr ? nullptr : &around->context_) {
+    context_.set_inliner(*this);
+    lowerings_.resize(static_cast<std::uint32_t>(graph.operators().size()));
+    for (std::uint32_t i = 0; i < graph.node_count(); ++i)
+      if (const OpId op = graph.node({i}).op; op != OpId{} && !lowerings_[op.index].valid())
+        lowerings_[op.index] = table.find(operator_name(graph, {i}));
+  }
+
+  /// Says what an input is.
+  constexpr void set_input(std::uint32_t input, hlo::Value value) {
+    context_.set_values(graph_.inputs()[input].node, Span<const hlo::Value>(&value, 1));
+  }
+  /// Lowers all nodes.
+  constexpr void run() {
+    for (std::uint32_t i = 0; i < graph_.node_count(); ++i) lower_node({i});
+  }
+  /// What an output is; none for one that is no tensor.
+  [[nodiscard]] constexpr auto output(std::size_t number) const -> hlo::Value {
+    const Argument& a = graph_.arguments(graph_.output_node())[number];
+    const Span<const hlo::Value> values = a.is_node() ? context_.values(a.node()) : Span<const hlo::Value>();
+    if (values.empty()) return {};
+    return values[0];
+  }
+
+  constexpr auto inline_graph(std::uint32_t number, Span<const hlo::Value> inputs) -> Pool<hlo::Value> final {
+    Pool<hlo::Value> results;
+    const Graph& inner = graph_.subgraphs()[number];
+    const Call call(graph_, at_);
+    if (inner.inputs().size() != inputs.size()) {
+      context_.fail(call, DiagnosticCode::invalid_graph,
+                    text_of("a graph of ", inner.inputs().size(), " inputs gets ", inputs.size()));
+      return results;
+    }
+    if (count_graph() > most_graphs) {
+      context_.unsupported(call, "graphs inside graphs are run too many times to be written out");
+      return results;
+    }
+    GraphLowering lowering(inner, table_, builder_, this);
+    for (std::uint32_t i = 0; i < inputs.size(); ++i) lowering.set_input(i, inputs[i]);
+    lowering.run();
+    for (std::size_t i = 0; i < inner.outputs().size(); ++i) results.push_back(lowering.output(i));
+    set_metadata(call);
+    return results;
+  }
+
+ private:
+  /// Graphs that run each other twice over double with each level: one that was written to do so is not unrolled.
+  static constexpr std::uint32_t most_graphs = 10000;
+
+  [[nodiscard]] constexpr auto count_graph() -> std::uint32_t {
+    return around_ == nullptr ? ++graphs_ : around_->count_graph();
   }
   constexpr void lower_node(NodeId id) {
     const Node& node = graph_.node(id);
     if (node.kind != NodeKind::call_function && node.kind != NodeKind::call_method) return;
     if (depends_on_failure(id)) return;
     const Call call(graph_, id, parameters_.of(graph_, node.op));
+    at_ = id;
     set_metadata(call);
     table_.lower(lowerings_[node.op.index], context_, call);
     check_values(call);
@@ -198,27 +242,43 @@ class GraphLowering {
     if (graph_.tensor(call.id()) != nullptr && values.empty())
       context_.fail(call, DiagnosticCode::invalid_hlo, "the lowering gives no value");
   }
-  [[nodiscard]] constexpr auto results(const Signature& signature) const -> Pool<hlo::Value> {
-    Pool<hlo::Value> list;
-    const auto values = graph_.arguments(graph_.output_node());
-    for (std::size_t i = 0; i < signature.outputs.size(); ++i) {
-      if (!signature.outputs[i].tensor) continue;
-      const auto value = context_.values(values[i].node());
-      list.push_back(value.empty() ? hlo::Value{} : value[0]);
-    }
-    return list;
-  }
 
   const Graph& graph_;
   LoweringTable table_;
-  hlo::Builder builder_;
+  hlo::Builder& builder_;
+  GraphLowering* around_;
   LoweringContext context_;
-  Diagnostics errors_;
   Pool<LoweringId> lowerings_;  ///< by operator
   ParameterTable parameters_;
+  NodeId at_;  ///< the node that is being lowered
+  std::uint32_t graphs_ = 0;
   TextId last_trace_;
   SourcePlace last_place_;
 };
+
+/// Lowers a program.
+[[nodiscard]] constexpr auto lower_program(const Graph& graph, LoweringTable table) -> Expected<LoweredModule> {
+  Diagnostics obstacles = LoweringObstacles(graph, table).errors();
+  if (!obstacles.empty()) return obstacles;
+  Expected<Signature> signature = signature_of(graph);
+  if (!signature) return std::move(signature).error();
+
+  hlo::Builder builder("fxpass");
+  GraphLowering lowering(graph, table, builder);
+  for (std::uint32_t i = 0; i < signature->inputs.size(); ++i)
+    if (const SignatureInput& input = signature->inputs[i]; input.tensor)
+      lowering.set_input(i, builder.parameter(input.tensor->shape, input.name));
+  lowering.run();
+  Pool<hlo::Value> results;
+  for (std::size_t i = 0; i < signature->outputs.size(); ++i)
+    if (signature->outputs[i].tensor) results.push_back(lowering.output(i));
+  for (const WriteBack& alias : signature->hlo_input_output_alias)
+    builder.add_alias({alias.output, alias.input, hlo::Alias::Kind::must});
+  builder.clear_metadata();
+  Expected<hlo::Module> module = builder.finish(builder.tuple(results.view()));
+  if (!module) return std::move(module).error();
+  return LoweredModule{std::move(*module), std::move(*signature)};
+}
 
 /// One diagnostic for each element type that the target refuses, at the first instruction that has it.
 template <LoweringTarget Target>
@@ -258,7 +318,7 @@ constexpr auto lower_graph(const Graph& graph, const Target& target, LoweringTab
     -> Expected<LoweredModule> {
   // A pass may have left a graph that is none; what follows relies on it.
   if (Status sound = verify(graph); !sound) return std::move(sound).error();
-  Expected<LoweredModule> lowered = detail::GraphLowering(graph, table).run();
+  Expected<LoweredModule> lowered = detail::lower_program(graph, table);
   if (!lowered) return lowered;
   if (Status legal = detail::check_legality(lowered->module, target); !legal) return std::move(legal).error();
   return lowered;

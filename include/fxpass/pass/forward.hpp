@@ -4,6 +4,7 @@
 // First, so that errors are told with few lines of "included from".
 #include <fxpass/pass/verdict.hpp>
 
+#include <fxpass/graph/call.hpp>
 #include <fxpass/graph/editor.hpp>
 #include <fxpass/pass/artifacts.hpp>
 #include <fxpass/pass/context.hpp>
@@ -124,12 +125,6 @@ template <class... F>
 template <class P>
 inline constexpr bool has_artifacts =
     any_has_artifact(needs_of<typename ProtocolOf<P>::type>()) || any_has_artifact(filled_in_by<P>());
-
-/// Says in which graph inside the graph errors are.
-[[nodiscard]] constexpr auto in_subgraph(std::uint32_t number, Diagnostics errors) -> Diagnostics {
-  for (Diagnostic& d : errors) d.message = text_of("in subgraph ", number, ": ", d.message);
-  return errors;
-}
 
 }  // namespace detail
 

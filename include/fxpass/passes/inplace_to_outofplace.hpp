@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fxpass/pass/contract.hpp>
+#include <fxpass/pass/forward.hpp>
 #include <fxpass/passes/facts.hpp>
 #include <fxpass/passes/out_of_place.hpp>
 

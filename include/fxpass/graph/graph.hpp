@@ -294,8 +294,6 @@ class Graph {
     for (Argument& a : arguments_)
       if (a.is(ArgumentKind::sym_int)) a = Argument(numbers[a.sym_int().expression()]).with_keyword(a.keyword());
   }
-  /// A graph that a higher-order operator calls, to be changed.
-  [[nodiscard]] constexpr auto mutable_subgraph(std::uint32_t index) -> Graph& { return subgraphs_[index]; }
   /// The specs of outputs and inputs, to be changed.
   [[nodiscard]] constexpr auto mutable_outputs() -> Span<OutputSpec> {
     return outputs_.view(Range{0, outputs_.size()});

@@ -111,6 +111,52 @@ inline constexpr std::string_view unknown_number = "unknown";
   return true;
 }
 
+/// The same of the order that `format` stands for (`Tensor.is_contiguous(memory_format=...)`): in the formats with channels
+/// last, the second dimension lies innermost. Needs a format other than `unknown` and `preserve_format`.
+[[nodiscard]] constexpr auto is_contiguous(const Geometry& g, MemoryFormat format) -> bool {
+  if (format == MemoryFormat::contiguous_format) return is_contiguous(g);
+  if (g.rank() != (format == MemoryFormat::channels_last ? 4U : 5U)) return false;
+  Geometry reordered;
+  for (std::uint32_t i = 0; i < g.rank(); ++i) {
+    const std::uint32_t d = i == 0 ? 0 : i + 1 == g.rank() ? 1 : i + 1;
+    reordered.sizes.push_back(g.sizes[d]);
+    reordered.strides.push_back(g.strides[d]);
+  }
+  return is_contiguous(reordered);
+}
+
+/// The order that strides suggest (`c10::TensorImpl::suggest_memory_format`): channels last where they say so beyond doubt,
+/// else that of a contiguous tensor, whatever the strides.
+[[nodiscard]] constexpr auto suggested_format(const Geometry& g) -> MemoryFormat {
+  if (g.rank() != 4 && g.rank() != 5) return MemoryFormat::contiguous_format;
+  const std::uint32_t innermost = g.rank() - 1;
+  std::int64_t least = 0;
+  for (std::uint32_t i = 0; i < g.rank(); ++i) {
+    // Channels, then the others from the last dimension to the first.
+    const std::uint32_t d = i == 0 ? 1 : i == innermost ? 0 : g.rank() - i;
+    const bool is_ambiguous = (d == 1 && g.strides[d] == 0) || (d == 0 && least == g.strides[1]);
+    if (g.sizes[d] == 0 || g.strides[d] < least || is_ambiguous) return MemoryFormat::contiguous_format;
+    least = g.strides[d] * (g.sizes[d] > 1 ? g.sizes[d] : 1);
+  }
+  return g.rank() == 4 ? MemoryFormat::channels_last : MemoryFormat::channels_last_3d;
+}
+
+/// The dimensions from the one that lies outermost to the innermost: what a tensor whose elements fill one stretch of
+/// storage has to be permuted by to be contiguous. O(rank^2).
+[[nodiscard]] constexpr auto storage_order(const Geometry& g) -> Dims {
+  Dims order;
+  for (std::uint32_t i = 0; i < g.rank(); ++i)
+    if (g.sizes[i] == 1) order.push_back(i);
+  const std::uint32_t first = order.size();
+  for (std::uint32_t i = 0; i < g.rank(); ++i) {
+    if (g.sizes[i] == 1) continue;
+    order.push_back(i);
+    const auto stride = [&](std::uint32_t k) { return g.strides[static_cast<std::uint32_t>(order[k])]; };
+    for (std::uint32_t k = order.size() - 1; k > first && stride(k - 1) < stride(k); --k) std::swap(order[k - 1], order[k]);
+  }
+  return order;
+}
+
 /// Whether the elements fill one stretch of storage, each place once, in some order of dimensions. O(rank^2).
 [[nodiscard]] constexpr auto is_non_overlapping_and_dense(const Geometry& g) -> bool {
   if (g.element_count() == 0) return true;
@@ -154,6 +200,44 @@ inline constexpr std::string_view unknown_number = "unknown";
   return j == b.rank() && a.offset == b.offset;
 }
 
+/// Whether several elements share a place: by an expanded dimension, or in windows that overlap. O(rank^2) where each
+/// stride reaches over all that smaller ones span; else O(places), and of more than 2^28 places it is taken to be so.
+[[nodiscard]] constexpr auto overlaps_itself(const Geometry& g) -> bool {
+  if (g.element_count() <= 1) return false;
+  // Dimensions by ascending stride, those of size 1 left out.
+  SmallPool<std::uint32_t, 8> order;
+  for (std::uint32_t i = 0; i < g.rank(); ++i) {
+    if (g.sizes[i] == 1) continue;
+    if (g.strides[i] == 0) return true;
+    order.push_back(i);
+    for (std::uint32_t k = order.size() - 1; k > 0 && g.strides[order[k - 1]] > g.strides[order[k]]; --k)
+      std::swap(order[k - 1], order[k]);
+  }
+  std::int64_t reach = 0;
+  bool is_nested = true;
+  for (const std::uint32_t i : order) {
+    is_nested = is_nested && g.strides[i] > reach;
+    reach += (g.sizes[i] - 1) * g.strides[i];
+  }
+  if (is_nested) return false;
+  if (reach + 1 < g.element_count() || reach > (std::int64_t{1} << 28)) return true;
+  Pool<std::uint8_t> is_taken;
+  is_taken.resize(static_cast<std::uint32_t>(reach) + 1, 0);
+  const std::int64_t count = g.element_count();
+  for (std::int64_t element = 0; element < count; ++element) {
+    std::int64_t place = 0;
+    std::int64_t rest = element;
+    for (const std::uint32_t i : order) {
+      place += rest % g.sizes[i] * g.strides[i];
+      rest /= g.sizes[i];
+    }
+    std::uint8_t& taken = is_taken[static_cast<std::uint32_t>(place)];
+    if (taken != 0) return true;
+    taken = 1;
+  }
+  return false;
+}
+
 /// Whether PyTorch refuses to write `target` while it reads `source` of the same storage: the two overlap, but are not
 /// the same elements in the same order. Where that is too hard to tell PyTorch reads before it writes, so this says no.
 [[nodiscard]] constexpr auto partially_overlap(const Geometry& target, const Geometry& source) -> bool {
@@ -163,6 +247,35 @@ inline constexpr std::string_view unknown_number = "unknown";
   const std::int64_t source_end = source.offset + source.element_count();
   if (target.offset == source.offset && target_end == source_end) return !same_places(target, source);
   return target.offset < source_end && source.offset < target_end;
+}
+
+/// The same places in bytes: an element is a last dimension of `element_bytes`.
+[[nodiscard]] constexpr auto in_bytes(const Geometry& g, std::int64_t element_bytes) -> Geometry {
+  Geometry bytes = g;
+  bytes.offset *= element_bytes;
+  for (std::int64_t& stride : bytes.strides) stride *= element_bytes;
+  bytes.sizes.push_back(element_bytes);
+  bytes.strides.push_back(1);
+  return bytes;
+}
+
+/// `g` with its bytes seen as elements of another size (`Tensor.view(dtype)`); none where PyTorch refuses: without
+/// dimensions, where the last one is not dense, or where elements would begin or end inside of others. O(rank).
+[[nodiscard]] constexpr auto reinterpreted(const Geometry& g, std::int64_t old_bytes, std::int64_t new_bytes)
+    -> std::optional<Geometry> {
+  if (old_bytes == new_bytes) return g;
+  if (g.rank() == 0 || g.strides[g.rank() - 1] != 1) return std::nullopt;
+  Geometry result = g;
+  const bool grows = new_bytes > old_bytes;
+  const std::int64_t ratio = grows ? new_bytes / old_bytes : old_bytes / new_bytes;
+  const auto scale = [&](std::int64_t& n) {
+    if (grows && n % ratio != 0) return false;
+    n = grows ? n / ratio : n * ratio;
+    return true;
+  };
+  bool is_even = scale(result.offset) && scale(result.sizes[g.rank() - 1]);
+  for (std::uint32_t i = 0; i + 1 < g.rank(); ++i) is_even = scale(result.strides[i]) && is_even;
+  return is_even ? std::optional(result) : std::nullopt;
 }
 
 /// Strides with which `g` can be seen in shape `sizes` without moving elements; none if PyTorch has to copy.

@@ -255,7 +255,8 @@ struct LowerLogSoftmax {
 
 /// The argument itself outside training, or if nothing is dropped. Random numbers are not lowered.
 struct LowerDropout {
-  static constexpr std::array<std::string_view, 2> op{"aten.dropout", "aten.feature_dropout"};
+  static constexpr std::array<std::string_view, 4> op{"aten.dropout", "aten.alpha_dropout", "aten.feature_dropout",
+                                                      "aten.feature_alpha_dropout"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.tensor(call, "input");
     if (!c.boolean(call, "train") || c.real(call, "p") == 0) return x;

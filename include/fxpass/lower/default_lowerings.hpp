@@ -12,6 +12,7 @@
 #include <fxpass/lower/kernels.hpp>
 #include <fxpass/lower/linear_algebra.hpp>
 #include <fxpass/lower/losses.hpp>
+#include <fxpass/lower/memory.hpp>
 #include <fxpass/lower/normalization.hpp>
 #include <fxpass/lower/pooling.hpp>
 #include <fxpass/lower/reductions.hpp>
@@ -30,7 +31,7 @@ struct DefaultLowerings
     : joined_lowerings<ElementwiseLowerings, ShapeLowerings, IndexingLowerings, CreationLowerings, ReductionLowerings,
                        LinearAlgebraLowerings, ActivationLowerings, AttentionLowerings, NormalizationLowerings,
                        ConvolutionLowerings, PoolingLowerings, CollectiveLowerings, KernelLowerings, SpecialFunctionLowerings,
-                       SortingLowerings, ResamplingLowerings, LossLowerings, ControlFlowLowerings> {};
+                       SortingLowerings, ResamplingLowerings, MemoryLowerings, LossLowerings, ControlFlowLowerings> {};
 /// The list as a value: `default_lowerings + lowerings<Mine>{}`.
 inline constexpr DefaultLowerings default_lowerings;
 

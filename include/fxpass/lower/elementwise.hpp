@@ -434,7 +434,14 @@ struct LowerLerp {
 
 /// The elements in the result's dtype; devices, layouts and memory formats are no matter of HLO.
 struct LowerConversion {
-  static constexpr std::array<std::string_view, 3> op{"aten.to", "aten._to_copy", "aten.type_as"};
+  static constexpr std::array<std::string_view, 8> op{"aten.to",
+                                                      "aten.cpu",
+                                                      "aten._to_copy",
+                                                      "aten.type_as",
+                                                      "aten.to_dense",
+                                                      "aten.dequantize.self",
+                                                      "aten._autocast_to_full_precision",
+                                                      "aten._autocast_to_reduced_precision"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     return c.to_result(call, c.tensor(call, "self"));
   }

@@ -472,9 +472,9 @@ constexpr auto diagonal_of(auto& c, const Call& call, hlo::Value x) -> Diagonal 
 }  // namespace detail
 
 struct LowerDiagonal {
-  static constexpr std::array<std::string_view, 2> op{"aten.diagonal", "aten.diagonal_copy"};
+  static constexpr std::array<std::string_view, 3> op{"aten.diagonal", "aten.diagonal_copy", "aten.linalg_diagonal"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const hlo::Value x = c.tensor(call, "self");
+    const hlo::Value x = c.tensor(call, call.schema().find("self") ? "self" : "A");
     const detail::Diagonal d = detail::diagonal_of(c, call, x);
     if (d.index.dims.empty()) return {};
     if (d.index.count() == 0) return c.full(c.result_shape(call), 0);

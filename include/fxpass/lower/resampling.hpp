@@ -257,77 +257,6 @@ struct LowerPixelShuffle {
   }
 };
 
-namespace detail {
-/// The elements of `x`, in row-major order, at places `offset + sum(stride[d] * i[d])` for each index `i`
-/// within `sizes`.
-constexpr auto strided_window(auto& c, hlo::Value x, const hlo::Dims& sizes, const hlo::Dims& strides,
-                              std::int64_t offset) -> hlo::Value {
-  auto& b = c.builder();
-  if (!x.valid()) return x;
-  const hlo::Shape shape{DType::i64, sizes};
-  const std::int64_t count = shape.element_count();
-  Pool<std::int64_t> places;
-  for (std::int64_t i = 0; i < count; ++i) {
-    std::int64_t rest = i, place = offset;
-    for (std::size_t d = sizes.size(); d-- > 0;) {
-      place += rest % sizes[d] * strides[d];
-      rest /= sizes[d];
-    }
-    places.push_back(place);
-  }
-  return b.reshape(take_places(c, b.reshape(x, {b.shape(x).element_count()}), 0, places), sizes);
-}
-}  // namespace detail
-
-/// Windows of one dimension, each `step` behind the last, as a last dimension of their own.
-struct LowerUnfold {
-  static constexpr std::array<std::string_view, 2> op{"aten.unfold", "aten.unfold_copy"};
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    auto& b = c.builder();
-    const hlo::Value x = c.tensor(call, "self");
-    const hlo::Dims to = c.result_shape(call).dims;
-    const std::int64_t size = c.integer(call, "size"), step = c.integer(call, "step");
-    if (!x.valid() || b.rank(x) == 0) return x.valid() ? b.reshape(x, to) : x;
-    const std::size_t dim = c.dim(call, "dimension", b.rank(x));
-    Pool<std::int64_t> places;
-    for (std::int64_t window = 0; window < to[dim]; ++window)
-      for (std::int64_t i = 0; i < size; ++i) places.push_back(window * step + i);
-    hlo::Dims split, order;
-    for (std::size_t d = 0; d < b.rank(x); ++d) {
-      if (d == dim) {
-        split.push_back(to[dim]);
-        split.push_back(size);
-      } else {
-        split.push_back(b.dims(x)[d]);
-      }
-    }
-    for (std::size_t d = 0; d < split.size(); ++d)
-      if (d != dim + 1) order.push_back(static_cast<std::int64_t>(d));
-    order.push_back(static_cast<std::int64_t>(dim) + 1);
-    return b.transpose(b.reshape(detail::take_places(c, x, dim, places), split), order);
-  }
-};
-
-/// A window into the memory of a tensor. Needs a contiguous one that begins where its memory does: of others
-/// it depends on memory that HLO does not have.
-struct LowerAsStrided {
-  static constexpr std::array<std::string_view, 2> op{"aten.as_strided", "aten.as_strided_copy"};
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const auto given = call.given("self");
-    const TensorMeta* meta = given && given->is_node() ? c.graph().tensor(given->node()) : nullptr;
-    const auto geometry = meta != nullptr ? geometry_of(c.graph(), *meta) : std::nullopt;
-    if (!geometry || geometry->offset != 0 || !is_contiguous(*geometry))
-      return c.unsupported(call, "of a tensor that is itself a window into memory");
-    const hlo::Dims sizes = c.integers(call, "size"), strides = c.integers(call, "stride");
-    const std::int64_t offset = call.has("storage_offset") ? c.integer(call, "storage_offset") : 0;
-    std::int64_t last = offset;
-    for (std::size_t d = 0; d < sizes.size() && d < strides.size(); ++d) last += (sizes[d] - 1) * strides[d];
-    if (sizes.size() != strides.size() || offset < 0 || last >= geometry->element_count())
-      return c.unsupported(call, "a window beyond the tensor");
-    return detail::strided_window(c, c.tensor(call, "self"), sizes, strides, offset);
-  }
-};
-
 /// The lowerings of this file.
 using ResamplingLowerings = lowerings<
     LowerUpsampleNearest<false, "aten.upsample_nearest1d", "aten.upsample_nearest2d",
@@ -341,6 +270,6 @@ using ResamplingLowerings = lowerings<
     LowerPadWithItself<PadMode::replicate, "aten.replication_pad1d", "aten.replication_pad2d",
                        "aten.replication_pad3d">,
     LowerPadOfMode, LowerPixelShuffle<"aten.pixel_shuffle", false>,
-    LowerPixelShuffle<"aten.pixel_unshuffle", true>, LowerUnfold, LowerAsStrided>;
+    LowerPixelShuffle<"aten.pixel_unshuffle", true>>;
 
 }  // namespace fxpass

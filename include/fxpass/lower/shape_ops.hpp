@@ -43,22 +43,6 @@ struct LowerReshape {
   }
 };
 
-/// The same bytes in another dtype; the last dimension counts elements of that dtype.
-struct LowerViewDtype {
-  static constexpr std::string_view op = "aten.view.dtype";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    auto& b = c.builder();
-    const hlo::Value x = c.tensor(call, "self");
-    const hlo::Shape to = c.result_shape(call);
-    const DType from = b.dtype(x);
-    if (from == DType::boolean || to.dtype == DType::boolean) return c.unsupported(call, "bytes of bools");
-    if (byte_size(from) >= byte_size(to.dtype)) return b.reshape(b.bitcast_convert(x, to.dtype), to.dims);
-    hlo::Dims grouped = to.dims;
-    grouped.push_back(byte_size(to.dtype) / byte_size(from));
-    return b.bitcast_convert(b.reshape(x, grouped), to.dtype);
-  }
-};
-
 struct LowerExpand {
   static constexpr std::array<std::string_view, 4> op{"aten.expand", "aten.expand_as", "aten.expand_copy",
                                                       "aten.broadcast_to"};
@@ -109,17 +93,13 @@ struct LowerSwapDims {
   }
 };
 
-/// The last two dimensions exchanged; fewer than two stay.
+/// The last two dimensions exchanged, or all of them turned around; fewer than two stay.
 struct LowerMatrixTranspose {
-  static constexpr std::array<std::string_view, 6> op{"aten.t",       "aten.t_copy",   "aten.mT",
-                                                      "aten.numpy_T", "aten.matrix_H", "aten.adjoint"};
+  static constexpr std::array<std::string_view, 4> op{"aten.t", "aten.t_copy", "aten.mT", "aten.numpy_T"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.tensor(call, "self");
     const std::size_t rank = c.builder().rank(x);
     if (rank < 2) return x;
-    const bool is_conjugate = call.schema().base() == "aten.matrix_H" || call.schema().base() == "aten.adjoint";
-    if (is_conjugate && is_complex(c.builder().dtype(x)))
-      return c.unsupported(call, "a conjugate transpose of complex numbers");
     hlo::Dims order = hlo::iota_dims(rank);
     if (call.schema().base() == "aten.numpy_T")
       std::ranges::reverse(order);
@@ -224,11 +204,13 @@ struct LowerSelect {
 
 /// Pieces one after another along a dimension; how long each is, the results' metadata says.
 struct LowerSplit {
-  static constexpr std::array<std::string_view, 5> op{"aten.split", "aten.split_with_sizes", "aten.chunk",
-                                                      "aten.split_copy", "aten.tensor_split"};
+  static constexpr std::array<std::string_view, 11> op{
+      "aten.split",        "aten.split_with_sizes", "aten.chunk",        "aten.split_copy",
+      "aten.tensor_split", "aten.unsafe_split",     "aten.unsafe_chunk", "aten.unsafe_split_with_sizes",
+      "aten.hsplit",       "aten.vsplit",           "aten.dsplit"};
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
     const hlo::Value x = c.tensor(call, "self");
-    const std::size_t dim = c.dim(call, "dim", c.builder().rank(x));
+    const std::size_t dim = dim_of(c, call, c.builder().rank(x));
     Pool<hlo::Value> pieces;
     std::int64_t start = 0;
     for (const TensorMeta& piece : c.graph().values(call.id())) {
@@ -236,6 +218,42 @@ struct LowerSplit {
       const std::int64_t length = c.shape_of(piece).dims[dim];
       pieces.push_back(detail::slice(c, x, dim, {start, start + length, 1}));
       start += length;
+    }
+    return pieces;
+  }
+
+ private:
+  static constexpr auto dim_of(auto& c, const Call& call, std::size_t rank) -> std::size_t {
+    const std::string_view base = call.schema().base();
+    if (base == "aten.hsplit") return rank > 1 ? 1 : 0;
+    if (base == "aten.vsplit") return 0;
+    return base == "aten.dsplit" ? c.wrapped_dim(call, 2, rank) : c.dim(call, "dim", rank);
+  }
+};
+
+/// All elements of all tensors, one behind the other.
+struct LowerFlattenTensors {
+  static constexpr std::string_view op = "aten.flatten_dense_tensors";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    Pool<hlo::Value> list = c.tensors(call, "tensors");
+    for (hlo::Value& x : list) x = b.reshape(x, {b.shape(x).element_count()});
+    return list.empty() ? hlo::Value{} : b.concatenate(list.view(), 0);
+  }
+};
+
+/// Slices of a vector, each in a shape of its own.
+struct LowerUnflattenTensors {
+  static constexpr std::string_view op = "aten.unflatten_dense_tensors";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const hlo::Value x = c.tensor(call, "flat");
+    Pool<hlo::Value> pieces;
+    std::int64_t start = 0;
+    for (const TensorMeta& piece : c.graph().values(call.id())) {
+      if (!piece.known) return pieces;
+      const hlo::Shape shape = c.shape_of(piece);
+      pieces.push_back(c.builder().reshape(detail::slice(c, x, 0, {start, start + shape.element_count(), 1}), shape.dims));
+      start += shape.element_count();
     }
     return pieces;
   }
@@ -395,11 +413,67 @@ struct LowerRepeatInterleave {
   }
 };
 
+namespace detail {
+/// The tensors that a call is given, in a list or one by one.
+constexpr auto listed_tensors(auto& c, const Call& call) -> Pool<hlo::Value> {
+  Pool<hlo::Value> list;
+  c.graph().for_each_operand(call.id(), [&](NodeId operand) { list.push_back(c.tensor(call, operand, "tensors")); });
+  return list;
+}
+/// Tensor `index` of a grid: it lies along dimension `along` of `grid`.
+constexpr auto along_grid(auto& c, hlo::Value line, std::size_t along, const hlo::Dims& grid) -> hlo::Value {
+  auto& b = c.builder();
+  if (!line.valid()) return line;
+  return b.broadcast_in_dim(b.reshape(line, {b.shape(line).element_count()}), grid, {static_cast<std::int64_t>(along)});
+}
+}  // namespace detail
+
+/// Each tensor with at least so many dimensions, as the metadata of the results has them.
+struct LowerAtLeast {
+  static constexpr std::array<std::string_view, 3> op{"aten.atleast_1d", "aten.atleast_2d", "aten.atleast_3d"};
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    Pool<hlo::Value> list = detail::listed_tensors(c, call);
+    const auto metas = c.graph().values(call.id());
+    for (std::uint32_t i = 0; i < list.size() && i < metas.size(); ++i)
+      list[i] = c.builder().reshape(list[i], c.shape_of(metas[i]).dims);
+    return list;
+  }
+};
+
+/// Each vector along a dimension of its own.
+struct LowerMeshgrid {
+  static constexpr std::string_view op = "aten.meshgrid";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    Pool<hlo::Value> list = detail::listed_tensors(c, call);
+    const auto metas = c.graph().values(call.id());
+    const bool is_xy = call.string("indexing").value_or("ij") == "xy" && list.size() > 1;
+    for (std::uint32_t i = 0; i < list.size() && i < metas.size(); ++i)
+      list[i] = detail::along_grid(c, list[i], is_xy && i < 2 ? 1 - i : i, c.shape_of(metas[i]).dims);
+    return list;
+  }
+};
+
+/// Every combination of one element of each vector, a row each; of one vector, itself.
+struct LowerCartesianProduct {
+  static constexpr std::string_view op = "aten.cartesian_prod";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    Pool<hlo::Value> list = detail::listed_tensors(c, call);
+    if (list.size() == 1) return list[0];
+    hlo::Dims grid;
+    for (const hlo::Value line : list) grid.push_back(b.shape(line).element_count());
+    const hlo::Dims column{hlo::Shape{DType::i64, grid}.element_count(), 1};
+    for (std::uint32_t i = 0; i < list.size(); ++i)
+      list[i] = b.reshape(detail::along_grid(c, list[i], i, grid), column);
+    return b.concatenate(list.view(), 1);
+  }
+};
+
 /// Each tensor in the shape that they have together.
 struct LowerBroadcastTensors {
   static constexpr std::string_view op = "aten.broadcast_tensors";
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
-    Pool<hlo::Value> list = c.tensors(call, "tensors");
+    Pool<hlo::Value> list = detail::listed_tensors(c, call);
     hlo::Dims common;
     for (const hlo::Value v : list)
       if (v.valid()) common = c.common_dims(call, common, c.builder().dims(v));
@@ -448,10 +522,11 @@ struct LowerTriangle {
 
 /// The lowerings of this file.
 using ShapeLowerings =
-    lowerings<LowerIdentity, LowerNothing, LowerReshape, LowerViewDtype, LowerExpand, LowerPermute, LowerTranspose,
+    lowerings<LowerIdentity, LowerNothing, LowerReshape, LowerExpand, LowerPermute, LowerTranspose,
               LowerSwapAxes, LowerSwapDims, LowerMatrixTranspose, LowerMoveDim, LowerSlice, LowerNarrow, LowerSelect,
               LowerSplit, LowerUnbind, LowerSelectScatter, LowerSliceScatter, LowerCat, LowerStack, LowerFlip, LowerRoll,
-              LowerRepeat, LowerRepeatInterleave, LowerBroadcastTensors, LowerConstantPad,
+              LowerRepeat, LowerRepeatInterleave, LowerBroadcastTensors, LowerAtLeast,
+              LowerMeshgrid, LowerCartesianProduct, LowerFlattenTensors, LowerUnflattenTensors, LowerConstantPad,
               LowerTriangle<"aten.tril", hlo::Direction::le>, LowerTriangle<"aten.triu", hlo::Direction::ge>>;
 
 }  // namespace fxpass

@@ -19,7 +19,7 @@ UNWANTED = re.compile(
     r"quantized_|q_|_validate|_wrapped|_convert_indices|_spdiags|_spsolve|_coalesce|_indices|_values|_nnz|_dimI|_dimV|"
     r"_cufft|_transformer_|_triton|record_stream|ccol_|crow_|col_indices|row_indices|_addmm_activation|to_sparse|"
     r"_to_sparse|to_mkldnn|to_padded|hspmm|sspaddmm|smm|saddmm|_rowwise|_sobol|_debug|_dyn_quant|_weight_int|"
-    r"_mixed|_saturate|_nnpack|_use_|_has_|_version|_is_|__|_assert_async|_autocast|_dim_|_enum|_get_|_set_item|"
+    r"_mixed|_saturate|_nnpack|_use_|_has_|_version|_is_|__|_assert_async|_dim_|_enum|_get_|_set_item|"
     r"_unwrap|_tensor_to|_infer|_list|_ncf|_pack|_pad_packed|_slow|_batch_norm_impl|_functional_|_grid_sampler_2d_cpu)"
     r"|prims\.(_|make_token|inductor|fft_))")
 # Methods of tensors that the dispatcher does not know.

@@ -80,9 +80,9 @@ FXPASS_TEST_TWICE(in_place_operators_have_their_twin)
 
 constexpr auto views_have_their_rules() -> bool {
   const auto rule = [](std::string_view name) { return view_rule(schema(find_overload(name))); };
-  return rule("aten.view.default") == ViewRule::reshape && rule("aten.view.dtype") == ViewRule::opaque &&
+  return rule("aten.view.default") == ViewRule::reshape && rule("aten.view.dtype") == ViewRule::bitcast &&
          rule("aten.add.Tensor") == ViewRule::none && rule("aten.add_.Tensor") == ViewRule::none &&
-         rule("aten.as_strided.default") == ViewRule::opaque && rule("aten.type_as.default") == ViewRule::maybe_cast &&
+         rule("aten.as_strided.default") == ViewRule::strided && rule("aten.type_as.default") == ViewRule::maybe_cast &&
          rule("aten.unbind.int") == ViewRule::unbind && rule("aten.clone.default") == ViewRule::none;
 }
 FXPASS_TEST_TWICE(views_have_their_rules)

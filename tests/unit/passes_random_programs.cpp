@@ -89,7 +89,7 @@ class RandomProgram {
     const std::uint32_t rank = v.tensor.geometry.rank();
     const std::int64_t dim = rank == 0 ? 0 : pick(rank);
     EagerTensor t = v.tensor;
-    switch (pick(12)) {
+    switch (pick(14)) {
       case 0: {
         if (rank == 0 || t.geometry.sizes[static_cast<std::uint32_t>(dim)] == 0) return;
         const std::int64_t index = pick(static_cast<std::uint32_t>(t.geometry.sizes[static_cast<std::uint32_t>(dim)]));
@@ -145,8 +145,7 @@ class RandomProgram {
         return keep(builder_.call_method("expand", {v.node, list(sizes)}, meta(t)), t);
       }
       case 8: {
-        // A diagonal of an expanded tensor can be written, but fxpass refuses it.
-        if (rank < 2 || has_expanded_dimension(t.geometry)) return;
+        if (rank < 2) return;
         const std::int64_t offset = static_cast<std::int64_t>(pick(3)) - 1;
         t = Interpreter::diagonal(t, offset, 0, 1);
         return keep(builder_.call_method("diagonal", {v.node, offset}, meta(t)), t);
@@ -161,6 +160,32 @@ class RandomProgram {
         return take_member();
       }
       case 10: return take_member();
+      case 11: {
+        if (rank == 0) return;
+        const auto d = static_cast<std::uint32_t>(dim);
+        const std::int64_t size = 1 + pick(3);
+        const std::int64_t step = 1 + pick(4);
+        if (size > t.geometry.sizes[d]) return;
+        t = Interpreter::unfolded(t, d, size, step);
+        return keep(builder_.call_method("unfold", {v.node, dim, size, step}, meta(t)), t);
+      }
+      case 12: {
+        // Two dimensions within what the view spans.
+        std::int64_t span = 0;
+        for (std::uint32_t i = 0; i < rank; ++i) span += (t.geometry.sizes[i] - 1) * t.geometry.strides[i];
+        if (t.geometry.element_count() == 0) return;
+        const std::int64_t outer = pick(static_cast<std::uint32_t>(span) + 1);
+        const std::int64_t inner = pick(static_cast<std::uint32_t>(span - outer) + 1);
+        const std::int64_t count = inner == 0 ? 1 : 1 + (span - outer) / inner;
+        t.geometry.sizes = {};
+        t.geometry.strides = {};
+        for (const std::int64_t size : {std::int64_t{2}, count}) t.geometry.sizes.push_back(size);
+        for (const std::int64_t stride : {outer, inner}) t.geometry.strides.push_back(stride);
+        return keep(builder_.call_function("torch.ops.aten.as_strided.default",
+                                           {v.node, list(t.geometry.sizes), list(t.geometry.strides), t.geometry.offset},
+                                           meta(t)),
+                    t);
+      }
       default: return keep(builder_.call_method("detach", {v.node}, meta(t)), t);
     }
   }
@@ -193,7 +218,7 @@ class RandomProgram {
     const auto choice = pick(8);
     if (choice == 0) return keep(builder_.call_method("fill_", {v.node, static_cast<std::int64_t>(pick(9))}, value), t);
     if (choice == 1) return keep(builder_.call_function("torch.ops.aten.zero_.default", {v.node}, value), t);
-    if (has_expanded_dimension(t.geometry)) return;
+    if (overlaps_itself(t.geometry)) return;
     if (choice == 2) return keep(builder_.call_method("add_", {v.node, static_cast<std::int64_t>(1 + pick(5))}, value), t);
     if (choice == 3) return keep(builder_.call_function("torch.relu_", {v.node}, value), t);
     if (choice == 4) {

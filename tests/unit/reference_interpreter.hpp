@@ -108,6 +108,13 @@ class Interpreter {
     result.geometry.strides.push_back(t.geometry.strides[dim1] + t.geometry.strides[dim2]);
     return result;
   }
+  static auto unfolded(EagerTensor t, std::uint32_t dim, std::int64_t size, std::int64_t step) -> EagerTensor {
+    t.geometry.sizes.push_back(size);
+    t.geometry.strides.push_back(t.geometry.strides[dim]);
+    t.geometry.sizes[dim] = (t.geometry.sizes[dim] - size) / step + 1;
+    t.geometry.strides[dim] *= step;
+    return t;
+  }
   static auto permute(const EagerTensor& t, fxpass::Span<const std::int64_t> order) -> EagerTensor {
     EagerTensor result = t;
     for (std::uint32_t i = 0; i < t.geometry.rank(); ++i) {
@@ -216,6 +223,14 @@ class Interpreter {
     }
     return fresh(wanted, read(t), t.dtype);
   }
+  static auto strided(const Call& c, EagerTensor t) -> EagerTensor {
+    t.geometry.sizes = {};
+    t.geometry.strides = {};
+    for (const std::int64_t size : numbers(c, "size")) t.geometry.sizes.push_back(size);
+    for (const std::int64_t stride : numbers(c, "stride")) t.geometry.strides.push_back(stride);
+    t.geometry.offset = *c.integer("storage_offset");
+    return t;
+  }
   auto elementwise(const Call& c, const std::function<double(double, double)>& f) -> std::vector<double> {
     const EagerTensor& self = tensor(c, "self");
     const auto other = *c.given("other");
@@ -298,6 +313,16 @@ class Interpreter {
       out = diagonal(tensor(c, "self"), *c.integer("offset"), 0, 1);
     } else if (base == "aten.split_with_sizes" || base == "aten.split") {
       lists_[id.index] = values_[graph.arguments(id)[0].node().index];
+    } else if (base == "aten.unfold") {
+      const EagerTensor& self = tensor(c, "self");
+      out = unfolded(self, *wrap_dimension(*c.integer("dimension"), self.geometry.rank()), *c.integer("size"),
+                     *c.integer("step"));
+    } else if (base == "aten.as_strided") {
+      out = strided(c, tensor(c, "self"));
+    } else if (base == "aten.as_strided_scatter") {
+      const EagerTensor self = tensor(c, "self");
+      out = fresh(self.geometry.sizes, read(self), self.dtype);
+      write(strided(c, out), read(tensor(c, "src")));
     } else if (base == "aten.select_scatter" || base == "aten.slice_scatter" ||
                base == "aten.diagonal_scatter") {
       const EagerTensor self = tensor(c, "self");

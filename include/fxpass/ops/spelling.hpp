@@ -148,7 +148,8 @@ struct PythonAttribute {
 
 /// All of them.
 inline constexpr PythonAttribute python_attributes[] = {
-    {"T", "aten.numpy_T"}, {"mT", "aten.mT"}, {"H", "aten.matrix_H"}, {"mH", "aten.adjoint"},
+    {"T", "aten.numpy_T"}, {"mT", "aten.mT"},   {"H", "aten.matrix_H"},
+    {"mH", "aten.adjoint"}, {"real", "aten.real"}, {"imag", "aten.imag"},
 };
 
 /// Keywords that Python's functions give to parameters ATen names otherwise.

@@ -198,6 +198,10 @@ class AliasAnalyser {
       add_unknown(graph, id);
       return {};
     }
+    if (ViewRules::views_each(graph, id)) {
+      visit_list(graph, id);
+      return {};
+    }
     const NodeId viewed = ViewRules::viewed_operand(graph, id);
     if (viewed == no_node) return {};
     const std::uint32_t parent = view_of(graph, viewed);
@@ -216,11 +220,11 @@ class AliasAnalyser {
   constexpr void visit_member(const Graph& graph, NodeId id) {
     const auto arguments = graph.arguments(id);
     const NodeId tuple = arguments[0].node();
-    const std::int64_t index = arguments[1].is(ArgumentKind::integer) ? arguments[1].integer() : -1;
     if (graph.op(tuple).view != ops::ViewRule::none && view_of(graph, tuple) != no_view) {
-      analysis_->set_view(id, ViewRules(graph, *analysis_).member(tuple, index, id));
+      analysis_->set_view(id, ViewRules(graph, *analysis_).member(analysis_->view_of(tuple), arguments[1], id));
       return;
     }
+    const std::int64_t index = arguments[1].is(ArgumentKind::integer) ? arguments[1].integer() : -1;
     const std::uint64_t hash =
         (std::uint64_t{tuple.index} << 32U | static_cast<std::uint32_t>(index)) * 0x9e3779b97f4a7c15ULL;
     const std::uint32_t known = member_table_.find(hash, [&](std::uint32_t i) {
@@ -237,6 +241,15 @@ class AliasAnalyser {
     Pool<std::int64_t> bases;
     bases.append(analysis_->possible_bases(analysis_->view(whole).storage));
     analysis_->mark_unknown_origin(id, bases.view());
+  }
+
+  /// A list of views of several tensors.
+  constexpr void visit_list(const Graph& graph, NodeId id) {
+    Pool<std::int64_t> parents;
+    for (const NodeId operand : ViewRules::listed_operands(graph, id))
+      if (const std::uint32_t view = view_of(graph, operand); view != no_view) parents.push_back(view);
+    if (parents.empty()) return;
+    analysis_->set_view(id, ViewRules(graph, *analysis_).derive_each(call_of(graph, id), parents.view()));
   }
 
   // Graphs that calls run ----------------------------------------------------------------------------------------------
@@ -478,17 +491,29 @@ class AliasAnalyser {
                       text_of("writes into attribute '", graph.target(storage.base),
                               "'; lift it to an input of the graph, or its new value is lost"));
     bool takes_part = false;
-    bool takes_part_of_expanded = false;
+    bool takes_part_of_shared = false;
     for (std::uint32_t v = view_id; v != no_view; v = analysis_->view(v).parent) {
-      const ViewStep& step = analysis_->view(v).step;
+      const View& above = analysis_->view(v);
+      const ViewStep& step = above.step;
       if (step.is_opaque()) return opaque_error(graph, id, view_id);
+      takes_part_of_shared = takes_part_of_shared || (takes_part && overlaps_itself(analysis_->geometry(above)));
       takes_part = takes_part || step.takes_part();
-      takes_part_of_expanded = takes_part_of_expanded || (takes_part && step.kind == ViewStep::Kind::expand);
+      if (step.kind == ViewStep::Kind::bitcast &&
+          (above.dtype == DType::boolean || analysis_->view(above.parent).dtype == DType::boolean))
+        return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                        text_of("writes into '", base(), "' through a view that takes bools for numbers or numbers for "
+                                "bools; a byte that is neither 0 nor 1 is no bool"));
     }
-    if (takes_part_of_expanded)
+    if (takes_part_of_shared)
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                      text_of("writes into part of an expanded and reshaped view of '", base(),
-                              "'; fxpass cannot tell which places that is"));
+                      text_of("writes into part of a view of '", base(), "' in which elements share places, and the "
+                              "places of '", base(), "' do not fill a stretch of memory; fxpass cannot tell which "
+                              "places that is"));
+    if (view.has_geometry && !writes_one_value && overlaps_itself(analysis_->geometry(view)) &&
+        !has_expanded_dimension(analysis_->sizes(view), analysis_->strides(view)))
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of("writes into windows of '", base(), "' that overlap, several elements of which are one "
+                              "place; which of their values stays is not defined, clone() them first"));
     if (view.has_geometry && !writes_one_value && has_expanded_dimension(analysis_->sizes(view), analysis_->strides(view))) {
       const Text what = text_of("writes into an expanded view of '", base(), "', several elements of which are one place; ");
       // Writes by a mask or by indices PyTorch lets through with a warning, and says no more of what they do.
@@ -536,7 +561,8 @@ class AliasAnalyser {
       if (other == no_view || other == view_id) return;
       const View& source = analysis_->view(other);
       if (source.storage == target.storage && source.has_geometry)
-        overlaps = overlaps || partially_overlap(analysis_->geometry(target), analysis_->geometry(source));
+        overlaps = overlaps || partially_overlap(in_bytes(analysis_->geometry(target), byte_size(target.dtype)),
+                                                 in_bytes(analysis_->geometry(source), byte_size(source.dtype)));
     };
     // setitem does not read what it writes into; a kernel's operands are its own affair.
     const ops::WriteRule rule = graph.op(id).write_rule;

@@ -11,9 +11,10 @@
 /// @file
 /// `AliasAnalysis`: which values share a storage, through which views, and who writes where.
 ///
-/// Every tensor value is a view of a storage. Views form a tree under the storage's base, an edge being one of six
-/// steps (select, slice, diagonal, reshape, permute, expand) to which all of PyTorch's view operators are brought. A step can be
-/// replayed on a new base and inverted into one, which is all that functionalisation needs.
+/// Every tensor value is a view of a storage. Views form a tree under the storage's base, an edge being one of ten steps
+/// (select, slice, diagonal, reshape, permute, expand, strided, bitcast, conjugate, negate) to which all of PyTorch's view
+/// operators are brought. A step can be replayed on a new base and inverted into one, which is all that
+/// functionalisation needs.
 
 namespace fxpass {
 
@@ -23,7 +24,7 @@ inline constexpr std::uint32_t no_storage = 0xffffffffU;
 
 /// How a view is made from its parent.
 struct ViewStep {
-  /// The six steps, and what is none of them.
+  /// The ten steps, and what is none of them.
   enum class Kind : std::uint8_t {
     base,      ///< the storage's own tensor
     select,    ///< index `start` of dimension `dim`
@@ -32,21 +33,25 @@ struct ViewStep {
     reshape,   ///< to the view's sizes
     permute,   ///< dimension i is the parent's dimension order[i]
     expand,    ///< to the view's sizes
-    list,      ///< several views along dimension `dim`, in a list; itself no tensor
+    strided,   ///< element i at place `start` + i * strides of the parent, which is contiguous; sizes and strides are the view's
+    bitcast,   ///< the same bytes as elements of the view's dtype; the last dimension counts those
+    conjugate, ///< every element's complex conjugate
+    negate,    ///< every element's negative
+    list,      ///< several views in a list, not all of one storage, `order` their ids; itself no tensor
     opaque,    ///< a view that cannot be replayed or inverted
   };
   Kind kind = Kind::base;  ///< which step
   std::uint32_t dim = 0;   ///< of the parent, from the front
-  std::int64_t start = 0;  ///< an index of that dimension; of a diagonal, its offset
+  std::int64_t start = 0;  ///< an index of that dimension; of a diagonal, its offset; of a strided view, a place
   std::int64_t end = 0;    ///< index behind the slice; of a diagonal, its second dimension
   std::int64_t step = 1;   ///< of a slice
-  Range order;             ///< of a permute, in the analysis' pool of numbers
+  Range order;             ///< of a permute or a list, in the analysis' pool of numbers
 
   /// Whether the view cannot be replayed or inverted.
   [[nodiscard]] constexpr auto is_opaque() const -> bool { return kind == Kind::list || kind == Kind::opaque; }
   /// Whether the view holds only some of its parent's elements.
   [[nodiscard]] constexpr auto takes_part() const -> bool {
-    return kind == Kind::select || kind == Kind::slice || kind == Kind::diagonal;
+    return kind == Kind::select || kind == Kind::slice || kind == Kind::diagonal || kind == Kind::strided;
   }
 
   friend constexpr auto operator==(const ViewStep&, const ViewStep&) -> bool = default;
@@ -123,7 +128,7 @@ class AliasAnalysis {
       if (size == 0) return true;
     return false;
   }
-  /// For a permute: which dimension of the parent each dimension is.
+  /// For a permute: which dimension of the parent each dimension is. For a list: its members.
   [[nodiscard]] constexpr auto order(const View& v) const -> Span<const std::int64_t> {
     return numbers_.view(v.step.order);
   }

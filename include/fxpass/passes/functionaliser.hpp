@@ -41,7 +41,7 @@ class Functionaliser {
     grow();
     const std::uint32_t storage = storage_of(view);
     if (analysis_->storage(storage).base == id) storages_[storage].bases_version = version_of_bases(storage);
-    const std::uint32_t version = storages_[storage].version;
+    const std::uint32_t version = version_of(view);
     Value& value = values_[view];
     if (value.node == no_node || value.version != version) value = {version, id};
   }
@@ -53,7 +53,7 @@ class Functionaliser {
     const std::uint32_t view = analysis_->view_of(id);
     if (view == no_view) return;
     grow();
-    values_[view] = {storages_[storage_of(view)].version, replacement};
+    values_[view] = {version_of(view), replacement};
   }
 
   /// Whether `id` itself still holds the newest value of its view.
@@ -61,7 +61,20 @@ class Functionaliser {
     const std::uint32_t view = analysis_->view_of(id);
     if (view == no_view) return true;
     grow();
-    return storages_[storage_of(view)].version == 0 || is_current(view);
+    return version_of(view) == 0 || is_current(view);
+  }
+  /// Whether `id` is a list of views, whose members are read in its stead where it is not the newest.
+  [[nodiscard]] constexpr auto is_list(NodeId id) const -> bool {
+    const std::uint32_t view = analysis_->view_of(id);
+    return view != no_view && analysis_->view(view).step.kind == ViewStep::Kind::list;
+  }
+  /// The members of list `id` at their newest values; `no_node` for those that cannot be replayed.
+  constexpr auto read_members(NodeId id, NodeId position) -> Pool<NodeId> {
+    Pool<NodeId> nodes;
+    const View list = analysis_->view(analysis_->view_of(id));
+    for (std::size_t i = 0; i < list.step.order.count; ++i)
+      nodes.push_back(value_of(static_cast<std::uint32_t>(analysis_->order(list)[i]), position));
+    return nodes;
   }
   /// The node that an operand `id` has to be read from at `position`; `no_node` for a view that cannot be replayed, and
   /// where `id` may be a view of something that was written since. O(1) if nothing was written to its storage since it
@@ -73,9 +86,10 @@ class Functionaliser {
     const std::uint32_t storage = storage_of(view);
     const State& state = storages_[storage];
     if (state.of_unknown_origin && state.bases_version != version_of_bases(storage)) return no_node;
-    if (state.version == 0) return substituted(id);
-    if (holds(view, state.version)) return values_[view].node;
-    return value_of(view, position);
+    const std::uint32_t version = version_of(view);
+    if (version == 0) return substituted(id);
+    if (holds(view, version)) return values_[view].node;
+    return analysis_->view(view).step.kind == ViewStep::Kind::list ? no_node : value_of(view, position);
   }
 
   /// The node that holds the newest value of `view` at `position`.
@@ -150,14 +164,17 @@ class Functionaliser {
  private:
   /// The operators that views are made again and put back with.
   enum class Target : std::uint8_t {
-    select, slice, diagonal, permute, expand, reshape, select_scatter, slice_scatter, diagonal_scatter,
+    select, slice, diagonal, permute, expand, reshape, select_scatter, slice_scatter, diagonal_scatter, as_strided,
+    as_strided_scatter, view_dtype, conj_physical, neg, clone,
   };
-  static constexpr std::size_t target_count = 9;
+  static constexpr std::size_t target_count = 15;
   static constexpr std::string_view targets[target_count] = {
       "torch.ops.aten.select.int",      "torch.ops.aten.slice.Tensor",           "torch.ops.aten.diagonal.default",
       "torch.ops.aten.permute.default", "torch.ops.aten.expand.default",         "torch.ops.aten.reshape.default",
       "torch.ops.aten.select_scatter.default", "torch.ops.aten.slice_scatter.default",
-      "torch.ops.aten.diagonal_scatter.default",
+      "torch.ops.aten.diagonal_scatter.default", "torch.ops.aten.as_strided.default",
+      "torch.ops.aten.as_strided_scatter.default", "torch.ops.aten.view.dtype", "torch.ops.aten.conj_physical.default",
+      "torch.ops.aten.neg.default", "torch.ops.aten.clone.default",
   };
   constexpr auto emit(NodeId position, Target target, std::initializer_list<Argument> arguments, DType dtype,
                       Span<const std::int64_t> sizes, std::uint32_t view, TextId name = {}) -> NodeId {
@@ -206,8 +223,15 @@ class Functionaliser {
   [[nodiscard]] constexpr auto holds(std::uint32_t view, std::uint32_t version) const -> bool {
     return values_[view].node != no_node && values_[view].version == version;
   }
-  [[nodiscard]] constexpr auto is_current(std::uint32_t view) const -> bool {
-    return holds(view, storages_[storage_of(view)].version);
+  [[nodiscard]] constexpr auto is_current(std::uint32_t view) const -> bool { return holds(view, version_of(view)); }
+  /// The version of its storage; of a list, a number that grows with each write into a storage of its members.
+  [[nodiscard]] constexpr auto version_of(std::uint32_t view) const -> std::uint32_t {
+    const View& v = analysis_->view(view);
+    if (v.step.kind != ViewStep::Kind::list) return storages_[v.storage].version;
+    std::uint32_t sum = 0;
+    for (const std::int64_t member : analysis_->order(v))
+      sum += storages_[storage_of(static_cast<std::uint32_t>(member))].version;
+    return sum;
   }
   /// Whether `view` is made from `patched`, so that its value follows from the patch alone.
   [[nodiscard]] constexpr auto covers(std::uint32_t patched, std::uint32_t view) const -> bool {
@@ -255,9 +279,37 @@ class Functionaliser {
                     sizes, view_id);
       case ViewStep::Kind::expand:
         return emit(position, Target::expand, {parent, list(sizes)}, view.dtype, sizes, view_id);
+      case ViewStep::Kind::strided: {
+        const NodeId memory = contiguous(view.parent, parent, position);
+        return emit(position, Target::as_strided, {memory, list(sizes), list(analysis_->strides(view)), step.start},
+                    view.dtype, sizes, view_id);
+      }
+      case ViewStep::Kind::bitcast:
+        return cast_bytes(view.parent, parent, view_id, position, {});
+      case ViewStep::Kind::conjugate:
+        return emit(position, Target::conj_physical, {parent}, view.dtype, sizes, view_id);
+      case ViewStep::Kind::negate: return emit(position, Target::neg, {parent}, view.dtype, sizes, view_id);
       default:
         return emit(position, Target::reshape, {parent, list(sizes)}, view.dtype, sizes, view_id);
     }
+  }
+
+  /// `node`, a value of `view`, in a storage of its own, which it fills in row-major order: what PyTorch does by strides
+  /// depends on those that its metadata states, and the value may have others.
+  constexpr auto contiguous(std::uint32_t view, NodeId node, NodeId position) -> NodeId {
+    // What was written through a window has just been copied.
+    const TextId scatter = targets_[static_cast<std::size_t>(Target::as_strided_scatter)];
+    if (scatter != TextId{} && editor_->graph().op(node).spelling == scatter) return node;
+    const Argument format = Argument(MemoryFormat::contiguous_format).with_keyword(editor_->text("memory_format"));
+    return emit(position, Target::clone, {node, format}, analysis_->view(view).dtype,
+                analysis_->sizes(analysis_->view(view)), view);
+  }
+  /// The bytes of `node`, a value of view `from`, as elements of view `to`.
+  constexpr auto cast_bytes(std::uint32_t from, NodeId node, std::uint32_t to, NodeId position, TextId name) -> NodeId {
+    const View target = analysis_->view(to);
+    // Elements of another size are cut out of a last dimension without gaps.
+    if (byte_size(analysis_->view(from).dtype) != byte_size(target.dtype)) node = contiguous(from, node, position);
+    return emit(position, Target::view_dtype, {node, target.dtype}, target.dtype, analysis_->sizes(target), to, name);
   }
 
   /// The parent's value with `value` in place of view `view_id`; `old_parent` is the parent's value before.
@@ -300,6 +352,24 @@ class Functionaliser {
         }
         return emit(position, Target::reshape, {value, list(sizes)}, view.dtype, sizes, view_id, name);
       }
+      case ViewStep::Kind::strided: {
+        // Several elements are one place only where all of them are equal: the first along such a dimension stands for all.
+        Dims kept;
+        kept.append(analysis_->sizes(view));
+        for (std::uint32_t i = 0; i < kept.size(); ++i) {
+          if (analysis_->strides(view)[i] != 0 || kept[i] <= 1) continue;
+          kept[i] = 1;
+          value = emit(position, Target::slice, {value, i, 0, 1}, view.dtype, kept.view(), view_id);
+        }
+        const NodeId memory = contiguous(view.parent, old_parent, position);
+        return emit(position, Target::as_strided_scatter,
+                    {memory, value, list(kept.view()), list(analysis_->strides(view)), step.start}, view.dtype, sizes,
+                    view_id, name);
+      }
+      case ViewStep::Kind::bitcast: return cast_bytes(view_id, value, view.parent, position, name);
+      case ViewStep::Kind::conjugate:
+        return emit(position, Target::conj_physical, {value}, view.dtype, sizes, view_id, name);
+      case ViewStep::Kind::negate: return emit(position, Target::neg, {value}, view.dtype, sizes, view_id, name);
       default:
         return emit(position, Target::reshape, {value, list(sizes)}, view.dtype, sizes, view_id, name);
     }

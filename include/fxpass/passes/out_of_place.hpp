@@ -107,9 +107,49 @@ class OutOfPlaceRewriter {
       return {};
     }
     const ops::ViewRule view = sweep.graph().op(id).view;
+    if (view == ops::ViewRule::strided || (values_.changes_operands() && demands_strides(sweep.graph(), id))) {
+      if (!has_eager_strides(sweep.graph(), operand, view)) return make_anew(sweep, operand);
+    }
     if (Status done = read_operands(sweep); !done) return done;
     if (view == ops::ViewRule::reshape && first_operand(sweep.graph(), id) != operand) retarget_to_reshape(sweep);
     values_.define(id);
+    return {};
+  }
+  /// Whether PyTorch refuses the call, or means other elements by it, if its operand has other strides.
+  [[nodiscard]] static constexpr auto demands_strides(const Graph& graph, NodeId id) -> bool {
+    const ops::ViewRule rule = graph.op(id).view;
+    return rule == ops::ViewRule::strided || rule == ops::ViewRule::bitcast || rule == ops::ViewRule::as_complex;
+  }
+  /// Whether `operand` certainly lies in memory as its metadata says when the rewritten program runs: it is an input, or a
+  /// view of one, that nobody has written. A window into memory has to be one of the whole input, which has to be contiguous,
+  /// since HLO knows no memory beside that of the operand.
+  [[nodiscard]] constexpr auto has_eager_strides(const Graph& graph, NodeId operand, ops::ViewRule rule) -> bool {
+    if (operand == no_node || !values_.is_newest(operand)) return false;
+    const std::uint32_t view = analysis_->view_of(operand);
+    if (view == no_view) return false;
+    const NodeId base = analysis_->storage_of(view).base;
+    const bool is_untouched = !values_.changes_operands() || graph.node(base).kind == NodeKind::placeholder;
+    if (rule != ops::ViewRule::strided) return is_untouched;
+    const View& v = analysis_->view(view);
+    return is_untouched && v.parent == no_view && v.has_geometry && v.offset == 0 && is_contiguous(analysis_->geometry(v));
+  }
+  /// The view that the node under the cursor is, made from its base by what does not depend on the strides of values.
+  constexpr auto make_anew(Sweep& sweep, NodeId operand) -> Status {
+    const NodeId id = sweep.id();
+    const std::uint32_t view = analysis_->view_of(id);
+    if (view == no_view) return read_operands(sweep);
+    if (analysis_->view(view).step.is_opaque()) {
+      if (values_.changes_operands() && !has_eager_strides(sweep.graph(), operand, ops::ViewRule::bitcast))
+        return stale_error(sweep.graph(), id, id);
+      values_.define(id);
+      return {};
+    }
+    values_.attach(sweep.editor());
+    const NodeId value = values_.value_of(view, id);
+    if (value == no_node) return stale_error(sweep.graph(), id, id);
+    has_rewritten_ = true;
+    values_.substitute(id, value);
+    sweep.editor().erase(id);
     return {};
   }
   [[nodiscard]] constexpr auto writes_no_elements(const Graph& graph, NodeId id) const -> bool {
@@ -155,6 +195,7 @@ class OutOfPlaceRewriter {
   /// The argument with each operand at its newest value.
   constexpr auto read(Sweep& sweep, Argument a) -> Expected<Argument> {
     if (a.is_node()) {
+      if (auto members = read_list(sweep, a)) return *members;
       const auto value = read(sweep, a.node());
       if (!value) return value.error();
       return Argument(*value).with_keyword(a.keyword());
@@ -169,6 +210,16 @@ class OutOfPlaceRewriter {
     }
     return Argument::group(a.kind(), sweep.graph().add_arguments(members.view())).with_keyword(a.keyword());
   }
+  /// A list of views that were written since, as a list of their newest values; none for any other argument.
+  constexpr auto read_list(Sweep& sweep, Argument a) -> std::optional<Argument> {
+    if (!a.is_node() || !values_.is_list(a.node()) || values_.is_newest(a.node())) return std::nullopt;
+    Pool<Argument> members;
+    for (const NodeId member : values_.read_members(a.node(), sweep.id())) {
+      if (member == no_node) return std::nullopt;
+      members.push_back(member);
+    }
+    return Argument::group(ArgumentKind::list, sweep.graph().add_arguments(members.view())).with_keyword(a.keyword());
+  }
   /// Lets the node under the cursor read newest values.
   constexpr auto read_operands(Sweep& sweep) -> Status {
     if (!values_.changes_operands()) return {};
@@ -180,6 +231,10 @@ class OutOfPlaceRewriter {
     for (std::uint32_t i = range.begin; i < range.end(); ++i) {
       const Argument a = graph.arguments_in({i, 1})[0];
       if (a.is_node()) {
+        if (const auto members = read_list(sweep, a)) {
+          graph.mutable_arguments_in({i, 1})[0] = *members;
+          continue;
+        }
         const NodeId value = values_.read(a.node(), sweep.id());
         if (value == no_node) return stale_error(graph, sweep.id(), a.node());
         if (value != a.node()) graph.mutable_arguments_in({i, 1})[0] = Argument(value).with_keyword(a.keyword());

@@ -25,7 +25,8 @@ struct IndexedView {
 /// unknown or out of range.
 ///
 /// A step on an expanded view is taken on what was expanded, and the result expanded again: so what is written through
-/// `x.expand(2, 3)[1]` is seen to be written into x, and not into one of two copies of it.
+/// `x.expand(2, 3)[1]` is seen to be written into x, and not into one of two copies of it. A step that takes part of any
+/// other view in which elements share places (windows that overlap) is taken on the storage itself.
 class ViewMaker {
  public:
   /// Of a graph and the analysis of it; both have to outlive it.
@@ -214,14 +215,117 @@ class ViewMaker {
     }
     return reshape(view, sizes.view());
   }
-  /// A list of views along dimension `dim`; opaque where there is no such dimension.
-  constexpr auto list(std::uint32_t view, std::int64_t dim, NodeId node) const -> std::uint32_t {
-    const auto d = wrap_dimension(dim, analysis_.view(view).rank);
-    if (!has_geometry(view) || !d || analysis_.view(view).rank == 0) return opaque(view, node);
+  /// The elements of `g`, whose strides and offset count elements of the dtype of `view` in the storage that it is a view
+  /// of (`as_strided`). None where some of them are no elements of the storage's base, as far as that shows: all of a base
+  /// whose elements fill one stretch of storage.
+  [[nodiscard]] constexpr auto strided(std::uint32_t view, const Geometry& g) const -> std::optional<std::uint32_t> {
+    const auto memory = memory_of(view);
+    if (!memory) return std::nullopt;
+    const std::int64_t count = g.element_count();
+    const std::int64_t start = g.offset - memory->begin;
+    std::int64_t last = start;
+    for (std::uint32_t i = 0; i < g.rank(); ++i) {
+      if (g.strides[i] < 0) return std::nullopt;
+      last += (g.sizes[i] - 1) * g.strides[i];
+    }
+    const std::int64_t places = geometry(memory->view).element_count();
+    if (count != 0 && (start < 0 || last >= places)) return std::nullopt;
+    if (count != 0 && is_contiguous(g)) {
+      // One stretch of storage: a slice of it.
+      const std::int64_t all[] = {places};
+      const auto flat = reshape(memory->view, all);
+      const auto part = flat ? slice(*flat, 0, start, start + count, 1) : std::nullopt;
+      return part ? reshape(*part, g.sizes.view()) : std::nullopt;
+    }
+    ViewStep step;
+    step.kind = ViewStep::Kind::strided;
+    step.start = count == 0 ? 0 : start;
+    return analysis_.add_view(memory->view, step, analysis_.view(view).dtype, &g);
+  }
+  /// Windows of `size` along dimension `dim`, each `step_size` behind the last, as a last dimension of their own.
+  [[nodiscard]] constexpr auto unfold(std::uint32_t view, std::int64_t dim, std::int64_t size,
+                                      std::int64_t step_size) const -> std::optional<std::uint32_t> {
+    if (!has_geometry(view)) return std::nullopt;
+    Geometry g = geometry(view);
+    const auto d = wrap_dimension(dim, g.rank());
+    const std::int64_t whole = d && g.rank() != 0 ? g.sizes[*d] : 1;
+    if (!d || size < 0 || size > whole || step_size < 1) return std::nullopt;
+    if (g.rank() == 0) {
+      const std::int64_t one[] = {1};
+      const auto line = reshape(view, one);
+      return line ? slice(*line, 0, 0, size, 1) : std::nullopt;
+    }
+    const std::int64_t windows = (whole - size) / step_size + 1;
+    const std::int64_t pitch = windows == 1 ? size : step_size;  // from window to window
+    if (size > 0 && size <= pitch && windows * pitch <= whole) {
+      const auto used = slice(view, *d, 0, windows * pitch, 1);
+      if (!used) return std::nullopt;
+      Dims split = g.sizes;
+      Dims order;
+      split[*d] = windows;
+      split.push_back(0);
+      for (std::uint32_t i = g.rank(); i > *d + 1; --i) split[i] = split[i - 1];
+      split[*d + 1] = pitch;
+      for (std::uint32_t i = 0; i <= g.rank(); ++i)
+        if (i != *d + 1) order.push_back(i);
+      order.push_back(*d + 1);
+      const auto apart = reshape(*used, split.view());
+      const auto cut = apart ? slice(*apart, *d + 1, 0, size, 1) : std::nullopt;
+      return cut ? permute(*cut, order.view()) : std::nullopt;
+    }
+    g.sizes.push_back(size);
+    g.strides.push_back(g.strides[*d]);
+    g.sizes[*d] = windows;
+    g.strides[*d] *= step_size;
+    return strided(view, g);
+  }
+  /// The same bytes as elements of `dtype` (`view.dtype`).
+  [[nodiscard]] constexpr auto bitcast(std::uint32_t view, DType dtype) const -> std::optional<std::uint32_t> {
+    if (!has_geometry(view)) return std::nullopt;
+    const DType from = analysis_.view(view).dtype;
+    if (from == dtype) return view;
+    const auto g = reinterpreted(geometry(view), byte_size(from), byte_size(dtype));
+    return g ? std::optional(bitcast(view, dtype, *g)) : std::nullopt;
+  }
+  /// Complex numbers as pairs of reals, a last dimension of size 2.
+  [[nodiscard]] constexpr auto as_real(std::uint32_t view) const -> std::optional<std::uint32_t> {
+    const DType from = analysis_.view(view).dtype;
+    if (!has_geometry(view) || !is_complex(from)) return std::nullopt;
+    Geometry g = geometry(view);
+    Dims single = g.sizes;
+    single.push_back(1);
+    const auto column = reshape(view, single.view());
+    if (!column) return std::nullopt;
+    g.offset *= 2;
+    for (std::int64_t& stride : g.strides) stride *= 2;
+    g.sizes.push_back(2);
+    g.strides.push_back(1);
+    return bitcast(*column, detail::real_part(from), g);
+  }
+  /// Pairs of reals, the last dimension, as complex numbers.
+  [[nodiscard]] constexpr auto as_complex(std::uint32_t view) const -> std::optional<std::uint32_t> {
+    if (!has_geometry(view)) return std::nullopt;
+    const Geometry g = geometry(view);
+    const DType from = analysis_.view(view).dtype;
+    const bool has_twin = from == DType::f16 || from == DType::f32 || from == DType::f64;
+    if (!has_twin || g.rank() == 0 || g.sizes[g.rank() - 1] != 2) return std::nullopt;
+    const auto numbers = bitcast(view, detail::complex_of(from));
+    return numbers ? reshape(*numbers, g.sizes.view().first(g.rank() - 1)) : std::nullopt;
+  }
+  /// Every element changed alike, in its place: `conjugate` or `negate`.
+  [[nodiscard]] constexpr auto changed(std::uint32_t view, ViewStep::Kind how) const -> std::optional<std::uint32_t> {
+    if (!has_geometry(view)) return std::nullopt;
+    ViewStep step;
+    step.kind = how;
+    return add(view, step, geometry(view));
+  }
+  /// A list of views, which are its members in this order. Needs at least one.
+  [[nodiscard]] constexpr auto list(Span<const std::int64_t> members) const -> std::uint32_t {
+    const auto first = static_cast<std::uint32_t>(members[0]);
     ViewStep step;
     step.kind = ViewStep::Kind::list;
-    step.dim = *d;
-    return analysis_.add_view(view, step, analysis_.view(view).dtype, nullptr);
+    step.order = analysis_.add_numbers(members);
+    return analysis_.add_view(first, step, analysis_.view(first).dtype, nullptr);
   }
   /// A view that can be read as long as its storage is not written, and no more.
   constexpr auto opaque(std::uint32_t view, NodeId node) const -> std::uint32_t {
@@ -313,7 +417,43 @@ class ViewMaker {
     return analysis_.geometry(analysis_.view(view));
   }
   constexpr auto add(std::uint32_t parent, ViewStep step, const Geometry& g) const -> std::uint32_t {
+    if (step.takes_part() && g.element_count() != 0 && overlaps_itself(geometry(parent)))
+      if (const auto of_storage = strided(parent, g)) return *of_storage;
     return analysis_.add_view(parent, step, analysis_.view(parent).dtype, &g);
+  }
+  constexpr auto bitcast(std::uint32_t view, DType dtype, const Geometry& g) const -> std::uint32_t {
+    ViewStep step;
+    step.kind = ViewStep::Kind::bitcast;
+    return analysis_.add_view(view, step, dtype, &g);
+  }
+  /// All of a storage as one contiguous view, which begins at place `begin` of the storage.
+  struct Memory {
+    std::uint32_t view = no_view;
+    std::int64_t begin = 0;
+  };
+  /// The storage of `view`, in elements of its dtype; none if its base leaves places of it out, or shares some.
+  [[nodiscard]] constexpr auto memory_of(std::uint32_t view) const -> std::optional<Memory> {
+    const DType dtype = analysis_.view(view).dtype;
+    for (std::uint32_t v = view; v != no_view; v = analysis_.view(v).parent)
+      if (analysis_.view(v).step.kind == ViewStep::Kind::conjugate ||
+          analysis_.view(v).step.kind == ViewStep::Kind::negate)
+        return std::nullopt;
+    const std::uint32_t root = analysis_.storage_of(view).root;
+    if (!has_geometry(root)) return std::nullopt;
+    const Geometry g = geometry(root);
+    if (!is_non_overlapping_and_dense(g)) return std::nullopt;
+    const auto dense = is_contiguous(g) ? std::optional(root) : permute(root, storage_order(g).view());
+    const DType stored = analysis_.view(root).dtype;
+    if (!dense || stored == dtype) return dense ? std::optional(Memory{*dense, g.offset}) : std::nullopt;
+    const std::int64_t grown = byte_size(dtype) > byte_size(stored) ? byte_size(dtype) / byte_size(stored) : 1;
+    const std::int64_t places = g.element_count();
+    if (g.offset % grown != 0) return std::nullopt;
+    const std::int64_t all[] = {places};
+    const auto flat = reshape(*dense, all);
+    const auto even = flat ? slice(*flat, 0, 0, places - places % grown, 1) : std::nullopt;
+    const auto cast = even ? bitcast(*even, dtype) : std::nullopt;
+    if (!cast) return std::nullopt;
+    return Memory{*cast, g.offset * byte_size(stored) / byte_size(dtype)};
   }
   [[nodiscard]] constexpr auto slice_by(std::uint32_t view, std::int64_t dim, const Argument& item) const
       -> std::optional<std::uint32_t> {
@@ -333,11 +473,30 @@ class ViewRules {
   constexpr ViewRules(const Graph& graph, AliasAnalysis& analysis)
       : graph_(graph), analysis_(analysis), make_(graph, analysis) {}
 
-  /// The operand that node `id` may be a view of, always its first; `no_node` if its operator makes no views.
+  /// The operand that node `id` may be a view of: its first, or the only tensor of its list; `no_node` if its operator
+  /// makes no views, or views of several.
   [[nodiscard]] static constexpr auto viewed_operand(const Graph& graph, NodeId id) -> NodeId {
-    if (graph.op(id).view == ops::ViewRule::none) return no_node;
+    const ops::ViewRule rule = graph.op(id).view;
+    if (rule == ops::ViewRule::none) return no_node;
     const auto arguments = graph.arguments(id);
+    if (takes_a_list(rule)) {
+      const auto operands = listed_operands(graph, id);
+      return operands.size() == 1 ? operands[0] : no_node;
+    }
     return arguments.empty() || !arguments[0].is_node() ? no_node : arguments[0].node();
+  }
+  /// Whether the call makes a list of views, one of each tensor of a list.
+  [[nodiscard]] static constexpr auto views_each(const Graph& graph, NodeId id) -> bool {
+    const ops::ViewRule rule = graph.op(id).view;
+    if (graph.node(id).value_kind != ValueKind::tuple) return false;
+    return rule == ops::ViewRule::broadcast_each || rule == ops::ViewRule::reshape_each ||
+           rule == ops::ViewRule::cast_each || rule == ops::ViewRule::mesh;
+  }
+  /// The tensors that a call is given in a list or one by one, text and options apart.
+  [[nodiscard]] static constexpr auto listed_operands(const Graph& graph, NodeId id) -> SmallPool<NodeId, 8> {
+    SmallPool<NodeId, 8> operands;
+    graph.for_each_operand(id, [&](NodeId operand) { operands.push_back(operand); });
+    return operands;
   }
   /// The view that a call is, whose viewed operand is `parent`; none if it makes a fresh tensor.
   [[nodiscard]] constexpr auto derive(const Call& call, std::uint32_t parent) const -> std::optional<std::uint32_t> {
@@ -347,32 +506,46 @@ class ViewRules {
     return derive(call, op.view, parent);
   }
 
-  /// The view that member `index` of `list` is, a call that returns several views; opaque where that is not known. What
-  /// `list` was made of is read from the analysis: a pass of the same sweep may have changed the node's operand since.
-  [[nodiscard]] constexpr auto member(NodeId list, std::int64_t index, NodeId id) const -> std::uint32_t {
-    const std::uint32_t list_view = analysis_.view_of(list);
-    const View& views = analysis_.view(list_view);
-    const auto members = graph_.values(list);
-    const std::int64_t k = wrap_index(index, static_cast<std::int64_t>(members.size()));
-    if (views.step.kind != ViewStep::Kind::list || k < 0 || k >= static_cast<std::int64_t>(members.size()))
-      return make_.opaque(list_view, id);
-    const std::uint32_t parent = views.parent;
-    const std::uint32_t dim = views.step.dim;
-    if (graph_.op(list).view == ops::ViewRule::unbind) return or_opaque(make_.select(parent, dim, k), parent, id);
-    std::int64_t start = 0;
-    std::int64_t length = 0;
-    for (std::int64_t i = 0; i <= k; ++i) {
-      const TensorMeta& meta = members[static_cast<std::size_t>(i)];
-      if (!meta.known) return make_.opaque(parent, id);
-      const auto g = geometry_of(graph_, meta);
-      if (!g || dim >= g->rank()) return make_.opaque(parent, id);
-      start += length;
-      length = g->sizes[dim];
+  /// The list of views that a call of an operator that `views_each` is, whose operands are `parents`.
+  [[nodiscard]] constexpr auto derive_each(const Call& call, Span<const std::int64_t> parents) const -> std::uint32_t {
+    const auto metas = graph_.values(call.id());
+    Pool<std::int64_t> members;
+    for (std::size_t i = 0; i < parents.size(); ++i) {
+      const auto parent = static_cast<std::uint32_t>(parents[i]);
+      const auto g = i < metas.size() && metas[i].known ? geometry_of(graph_, metas[i]) : std::nullopt;
+      std::optional<std::uint32_t> view;
+      if (g && !analysis_.view(parent).step.is_opaque()) view = member_of_each(call, parent, i, parents.size(), *g);
+      members.push_back(view ? *view : make_.opaque(parent, call.id()));
     }
-    return or_opaque(make_.slice(parent, dim, start, start + length, 1), parent, id);
+    return make_.list(members.view());
+  }
+  /// The view that `list[index]` is, `list` being a view of kind list: a member, or a list of members for a slice;
+  /// opaque where there is no such member. What `list` was made of is read from the analysis: a pass of the same sweep may
+  /// have changed its operands since.
+  [[nodiscard]] constexpr auto member(std::uint32_t list, const Argument& index, NodeId id) const -> std::uint32_t {
+    const View views = analysis_.view(list);
+    if (views.step.kind != ViewStep::Kind::list) return make_.opaque(list, id);
+    const auto members = analysis_.order(views);
+    const auto count = static_cast<std::int64_t>(members.size());
+    if (index.is(ArgumentKind::slice)) {
+      const auto bounds = slice_argument(graph_, index);
+      if (!bounds || bounds->step < 1) return make_.opaque(list, id);
+      const SliceBounds b = clamp_slice(bounds->start, bounds->stop, bounds->step, count);
+      Pool<std::int64_t> kept;
+      for (std::int64_t i = b.start; i < b.end; i += b.step) kept.push_back(members[static_cast<std::size_t>(i)]);
+      return kept.empty() ? make_.opaque(list, id) : make_.list(kept.view());
+    }
+    if (!index.is(ArgumentKind::integer)) return make_.opaque(list, id);
+    const std::int64_t k = wrap_index(index.integer(), count);
+    if (k < 0 || k >= count) return make_.opaque(list, id);
+    return static_cast<std::uint32_t>(members[static_cast<std::size_t>(k)]);
   }
 
  private:
+  /// Whether the operand is the only tensor of a list.
+  [[nodiscard]] static constexpr auto takes_a_list(ops::ViewRule rule) -> bool {
+    return rule == ops::ViewRule::only_one || rule == ops::ViewRule::only_one_flat || rule == ops::ViewRule::einsum;
+  }
   [[nodiscard]] constexpr auto or_opaque(std::optional<std::uint32_t> view, std::uint32_t parent, NodeId id) const
       -> std::uint32_t {
     return view ? *view : make_.opaque(parent, id);
@@ -406,8 +579,40 @@ class ViewRules {
     const View& from = analysis_.view(parent);
     switch (rule) {
       case ops::ViewRule::none: return std::nullopt;
-      case ops::ViewRule::identity: return parent;
-      case ops::ViewRule::identity_if_real: return is_complex(from.dtype) ? make_.opaque(parent, id) : parent;
+      case ops::ViewRule::identity:
+      case ops::ViewRule::only_one: return parent;
+      case ops::ViewRule::identity_if_real: return is_complex(from.dtype) ? std::nullopt : std::optional(parent);
+      case ops::ViewRule::identity_if_resolved: return is_lazy(parent) ? std::nullopt : std::optional(parent);
+      case ops::ViewRule::identity_if_same_size: {
+        const auto sizes = result_sizes(id);
+        if (!sizes || !from.has_geometry) return make_.opaque(parent, id);
+        const bool is_same = from.rank != 0 && same_elements(sizes->view(), analysis_.sizes(from));
+        return is_same ? std::optional(parent) : std::nullopt;
+      }
+      case ops::ViewRule::conjugate:
+        return is_complex(from.dtype) ? or_opaque(make_.changed(parent, ViewStep::Kind::conjugate), parent, id) : parent;
+      case ops::ViewRule::negate: return or_opaque(make_.changed(parent, ViewStep::Kind::negate), parent, id);
+      case ops::ViewRule::real:
+        return is_complex(from.dtype) ? or_opaque(part_of_complex(parent, 0), parent, id) : parent;
+      case ops::ViewRule::imag: return or_opaque(part_of_complex(parent, 1), parent, id);
+      case ops::ViewRule::as_real: return or_opaque(make_.as_real(parent), parent, id);
+      case ops::ViewRule::as_complex: return or_opaque(make_.as_complex(parent), parent, id);
+      case ops::ViewRule::bitcast: {
+        const TensorMeta* meta = graph_.tensor(id);
+        return or_opaque(meta != nullptr ? make_.bitcast(parent, meta->dtype) : std::nullopt, parent, id);
+      }
+      case ops::ViewRule::strided: return or_opaque(strided(call, parent), parent, id);
+      case ops::ViewRule::unfold: {
+        const auto dim = call.integer("dimension");
+        const auto size = call.integer("size");
+        const auto step = call.integer("step");
+        return or_opaque(dim && size && step ? make_.unfold(parent, *dim, *size, *step) : std::nullopt, parent, id);
+      }
+      case ops::ViewRule::einsum: return einsum(call, parent);
+      case ops::ViewRule::only_one_flat: {
+        if (!from.has_geometry) return make_.opaque(parent, id);
+        return is_contiguous(analysis_.geometry(from)) ? to_result_shape(id, parent) : std::nullopt;
+      }
       case ops::ViewRule::select: {
         const auto dim = call.integer("dim");
         const auto index = call.integer("index");
@@ -434,6 +639,7 @@ class ViewRules {
         return or_opaque(make_.slice(parent, *dim, first, first + *length, 1), parent, id);
       }
       case ops::ViewRule::reshape:
+      case ops::ViewRule::reshape_each:  // of one tensor, which is no list
       case ops::ViewRule::unsqueeze:
       case ops::ViewRule::squeeze: return or_opaque(to_result_shape(id, parent), parent, id);
       case ops::ViewRule::flatten:
@@ -465,9 +671,13 @@ class ViewRules {
         return or_opaque(make_.permute(parent, order.view()), parent, id);
       }
       case ops::ViewRule::swap_last_dimensions:
-        // The conjugate of a complex tensor is another thing.
-        if (!from.has_geometry || from.rank < 2 || is_complex(from.dtype)) return make_.opaque(parent, id);
-        return or_opaque(swap(parent, from.rank - 2, from.rank - 1), parent, id);
+      case ops::ViewRule::conjugate_transpose: {
+        if (!from.has_geometry) return make_.opaque(parent, id);
+        const bool conjugates = rule == ops::ViewRule::conjugate_transpose && is_complex(from.dtype);
+        auto view = from.rank < 2 ? std::optional(parent) : swap(parent, from.rank - 2, from.rank - 1);
+        if (view && conjugates) view = make_.changed(*view, ViewStep::Kind::conjugate);
+        return or_opaque(view, parent, id);
+      }
       case ops::ViewRule::move_dimensions: {
         const auto order = moved_order(call, from.rank);
         return or_opaque(order ? make_.permute(parent, order->view()) : std::nullopt, parent, id);
@@ -480,12 +690,27 @@ class ViewRules {
         return or_opaque(known ? make_.diagonal(parent, *offset, *dim1, *dim2) : std::nullopt, parent, id);
       }
       case ops::ViewRule::permute: {
-        const auto order = numbers(call, "dims");
+        auto order = numbers(call, "dims");
+        if (!order) order = numbers(call, "permutation");
         return or_opaque(order ? make_.permute(parent, order->view()) : std::nullopt, parent, id);
       }
       case ops::ViewRule::expand: {
         const auto sizes = result_sizes(id);
         return or_opaque(sizes ? make_.expand(parent, sizes->view()) : std::nullopt, parent, id);
+      }
+      case ops::ViewRule::broadcast_in_dim: {
+        const auto sizes = result_sizes(id);
+        const auto places = numbers(call, "broadcast_dimensions");
+        if (!sizes || !places || !from.has_geometry || places->size() != from.rank) return make_.opaque(parent, id);
+        Dims placed;
+        placed.resize(sizes->size(), 1);
+        for (std::uint32_t i = 0; i < places->size(); ++i) {
+          const auto place = wrap_dimension((*places)[i], sizes->size());
+          if (!place) return make_.opaque(parent, id);
+          placed[*place] = analysis_.sizes(from)[i];
+        }
+        const auto view = make_.reshape(parent, placed.view());
+        return or_opaque(view ? make_.expand(*view, sizes->view()) : std::nullopt, parent, id);
       }
       case ops::ViewRule::getitem: {
         const auto arguments = graph_.arguments(id);
@@ -500,7 +725,11 @@ class ViewRules {
       case ops::ViewRule::maybe_cast: return cast(call, parent);
       case ops::ViewRule::maybe_contiguous: {
         if (!from.has_geometry) return make_.opaque(parent, id);
-        return is_contiguous(analysis_.geometry(from)) ? std::optional(parent) : std::nullopt;
+        const auto given = call.given("memory_format");
+        const bool is_named = given && given->is(ArgumentKind::memory_format);
+        const MemoryFormat format = is_named ? given->memory_format() : MemoryFormat::contiguous_format;
+        if (given && !is_named) return make_.opaque(parent, id);
+        return is_contiguous(analysis_.geometry(from), format) ? std::optional(parent) : std::nullopt;
       }
       case ops::ViewRule::maybe_dropout: {
         const auto train = call.boolean("train");
@@ -511,11 +740,189 @@ class ViewRules {
       case ops::ViewRule::split:
       case ops::ViewRule::unbind: {
         const auto dim = call.integer("dim");
-        return dim ? make_.list(parent, *dim, id) : make_.opaque(parent, id);
+        return dim ? pieces(call, parent, *dim) : make_.opaque(parent, id);
       }
+      case ops::ViewRule::split_columns:
+        return pieces(call, parent, from.has_geometry && from.rank == 1 ? 0 : 1);
+      case ops::ViewRule::split_rows: return pieces(call, parent, 0);
+      case ops::ViewRule::split_depth: return pieces(call, parent, 2);
+      case ops::ViewRule::unflatten: return pieces(call, parent, 0);
+      case ops::ViewRule::broadcast_each:
+      case ops::ViewRule::cast_each:
+      case ops::ViewRule::mesh:
       case ops::ViewRule::opaque: return make_.opaque(parent, id);
     }
     return make_.opaque(parent, id);
+  }
+
+  /// A list of neighbouring parts of dimension `dim`, whose lengths the metadata of the results states; of `unbind`, of all
+  /// selections. Opaque where those are not known.
+  [[nodiscard]] constexpr auto pieces(const Call& call, std::uint32_t parent, std::int64_t dim) const -> std::uint32_t {
+    const NodeId id = call.id();
+    const View from = analysis_.view(parent);
+    const auto d = from.has_geometry && from.rank != 0 ? wrap_dimension(dim, from.rank) : std::nullopt;
+    const auto metas = graph_.values(id);
+    if (!d || metas.empty()) return make_.opaque(parent, id);
+    const ops::ViewRule rule = call.op().view;
+    Pool<std::int64_t> members;
+    std::int64_t start = 0;
+    for (const TensorMeta& meta : metas) {
+      const auto g = meta.known ? geometry_of(graph_, meta) : std::nullopt;
+      std::optional<std::uint32_t> view;
+      if (rule == ops::ViewRule::unbind) {
+        view = make_.select(parent, *d, start++);
+      } else if (g && rule == ops::ViewRule::unflatten) {
+        view = make_.slice(parent, *d, start, start + g->element_count(), 1);
+        if (view) view = make_.reshape(*view, g->sizes.view());
+        start += g->element_count();
+      } else if (g && g->rank() == from.rank) {
+        view = make_.slice(parent, *d, start, start + g->sizes[*d], 1);
+        start += g->sizes[*d];
+      }
+      if (!view) return make_.opaque(parent, id);
+      members.push_back(*view);
+    }
+    return make_.list(members.view());
+  }
+  /// Member `index` of a list made of `count` tensors, each member a view of the tensor at the same place. `g` is the
+  /// geometry that the metadata of the member states.
+  [[nodiscard]] constexpr auto member_of_each(const Call& call, std::uint32_t parent, std::size_t index,
+                                              std::size_t count, const Geometry& g) const
+      -> std::optional<std::uint32_t> {
+    switch (call.op().view) {
+      case ops::ViewRule::broadcast_each: return make_.expand(parent, g.sizes.view());
+      case ops::ViewRule::reshape_each: return make_.reshape(parent, g.sizes.view());
+      case ops::ViewRule::cast_each:
+        // What is cast has a storage of its own, of which nothing is known by the list.
+        return analysis_.view(parent).dtype == graph_.values(call.id())[index].dtype ? std::optional(parent) : std::nullopt;
+      default: break;
+    }
+    // A grid: tensor i lies along dimension i, the first two exchanged where rows are y.
+    const auto indexing = call.given("indexing");
+    if (indexing && !indexing->is(ArgumentKind::string)) return std::nullopt;
+    const bool is_xy = indexing && graph_.text(indexing->text()) == "xy" && count >= 2;
+    const std::size_t along = is_xy && index < 2 ? 1 - index : index;
+    if (g.rank() != count) return std::nullopt;
+    Dims line;
+    line.resize(static_cast<std::uint32_t>(count), 1);
+    line[static_cast<std::uint32_t>(along)] = analysis_.geometry(analysis_.view(parent)).element_count();
+    const auto placed = make_.reshape(parent, line.view());
+    return placed ? make_.expand(*placed, g.sizes.view()) : std::nullopt;
+  }
+  /// `as_strided`: where no offset is given it is that of the tensor.
+  [[nodiscard]] constexpr auto strided(const Call& call, std::uint32_t parent) const -> std::optional<std::uint32_t> {
+    const View& from = analysis_.view(parent);
+    const auto sizes = numbers(call, "size");
+    const auto strides = numbers(call, "stride");
+    const bool is_given = call.has("storage_offset");
+    const auto offset = is_given ? call.integer("storage_offset") : std::optional(from.offset);
+    if (!sizes || !strides || !offset || sizes->size() != strides->size() || (!is_given && !from.has_geometry))
+      return std::nullopt;
+    Geometry g;
+    g.sizes = *sizes;
+    g.strides = *strides;
+    g.offset = *offset;
+    return make_.strided(parent, g);
+  }
+  /// The real or the imaginary parts of complex numbers.
+  [[nodiscard]] constexpr auto part_of_complex(std::uint32_t parent, std::int64_t which) const
+      -> std::optional<std::uint32_t> {
+    const auto pairs = make_.as_real(parent);
+    return pairs ? make_.select(*pairs, -1, which) : std::nullopt;
+  }
+  /// `einsum` of one tensor: reordered dimensions and diagonals are a view, sums are none.
+  [[nodiscard]] constexpr auto einsum(const Call& call, std::uint32_t parent) const -> std::optional<std::uint32_t> {
+    const NodeId id = call.id();
+    const auto equation = call.string("equation");
+    if (!equation || !analysis_.view(parent).has_geometry) return make_.opaque(parent, id);
+    const auto arrow = equation->find("->");
+    const auto from = labels(equation->substr(0, arrow), analysis_.view(parent).rank);
+    if (!from) return make_.opaque(parent, id);
+    std::optional<Dims> to;
+    if (arrow == std::string_view::npos)
+      to = labels_met_once(*from);
+    else
+      to = labels(equation->substr(arrow + 2), analysis_.view(parent).rank, from->view());
+    if (!to) return make_.opaque(parent, id);
+    for (const std::int64_t label : *from)
+      if (!holds(*to, label)) return std::nullopt;
+    Dims dims = *from;
+    std::optional<std::uint32_t> view = parent;
+    for (std::uint32_t i = 0; view && i < dims.size(); ++i)
+      for (std::uint32_t j = i + 1; view && j < dims.size(); ++j) {
+        if (dims[i] != dims[j]) continue;
+        view = make_.diagonal(*view, 0, i, j);
+        const std::int64_t label = dims[i];
+        dims = without(without(dims.view(), j).view(), i);
+        dims.push_back(label);
+        i = 0;
+        j = 0;
+      }
+    if (!view) return make_.opaque(parent, id);
+    Dims order;
+    for (const std::int64_t label : *to)
+      for (std::uint32_t i = 0; i < dims.size(); ++i)
+        if (dims[i] == label) order.push_back(i);
+    return or_opaque(order.empty() ? view : make_.permute(*view, order.view()), parent, id);
+  }
+  /// The labels of dimensions on one side of an equation: letters, and negative numbers, ascending, for those that an
+  /// Ellipsis stands for: what is left of `rank`, or the ones that `known` holds. None for any other text.
+  [[nodiscard]] static constexpr auto labels(std::string_view text, std::uint32_t rank,
+                                             Span<const std::int64_t> known = {}) -> std::optional<Dims> {
+    std::int64_t letters = 0;
+    for (const char c : text) letters += is_letter(c) ? 1 : 0;
+    Dims result;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (text[i] == ' ') continue;
+      if (is_letter(text[i])) {
+        result.push_back(text[i]);
+      } else if (text.substr(i, 3) == "...") {
+        i += 2;
+        for (const std::int64_t label : known)
+          if (label < 0) result.push_back(label);
+        if (known.empty())
+          for (std::int64_t left = static_cast<std::int64_t>(rank) - letters; left > 0; --left) result.push_back(-left);
+      } else {
+        return std::nullopt;
+      }
+    }
+    return known.empty() && result.size() != rank ? std::nullopt : std::optional(result);
+  }
+  [[nodiscard]] static constexpr auto is_letter(char c) -> bool {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  }
+  [[nodiscard]] static constexpr auto holds(const Dims& dims, std::int64_t label) -> bool {
+    for (const std::int64_t d : dims)
+      if (d == label) return true;
+    return false;
+  }
+  /// Where an equation has no arrow: dimensions of an Ellipsis, then the letters that stand there once, by alphabet.
+  [[nodiscard]] static constexpr auto labels_met_once(const Dims& from) -> Dims {
+    Dims result;
+    for (std::uint32_t i = 0; i < from.size(); ++i) {
+      std::uint32_t count = 0;
+      for (const std::int64_t label : from) count += label == from[i] ? 1 : 0;
+      if (count != 1) continue;
+      result.push_back(from[i]);
+      for (std::uint32_t k = result.size() - 1; k > 0 && result[k - 1] > result[k]; --k) std::swap(result[k - 1], result[k]);
+    }
+    return result;
+  }
+  [[nodiscard]] static constexpr auto without(Span<const std::int64_t> numbers, std::uint32_t index) -> Dims {
+    Dims result;
+    result.append(numbers.first(index));
+    result.append(numbers.subspan(index + 1));
+    return result;
+  }
+  /// Whether elements of the view are other than those that are stored: it conjugates or negates, and not twice.
+  [[nodiscard]] constexpr auto is_lazy(std::uint32_t view) const -> bool {
+    bool conjugates = false;
+    bool negates = false;
+    for (std::uint32_t v = view; v != no_view; v = analysis_.view(v).parent) {
+      conjugates = conjugates != (analysis_.view(v).step.kind == ViewStep::Kind::conjugate);
+      negates = negates != (analysis_.view(v).step.kind == ViewStep::Kind::negate);
+    }
+    return conjugates || negates;
   }
 
   [[nodiscard]] constexpr auto swap(std::uint32_t parent, std::uint32_t a, std::uint32_t b) const
@@ -564,14 +971,12 @@ class ViewRules {
         graph_.device(after->device) != graph_.device(before->device))
       return std::nullopt;
     const auto format = call.given("memory_format");
-    const bool keeps_format = !format || format->is_none() || (format->is(ArgumentKind::memory_format) &&
-                                                               format->memory_format() == MemoryFormat::preserve_format);
-    if (keeps_format) return parent;
+    if (!format || format->is_none()) return parent;
+    if (!format->is(ArgumentKind::memory_format)) return make_.opaque(parent, call.id());
+    if (format->memory_format() == MemoryFormat::preserve_format) return parent;
     const View& from = analysis_.view(parent);
-    if (!from.has_geometry || !format->is(ArgumentKind::memory_format) ||
-        format->memory_format() != MemoryFormat::contiguous_format)
-      return make_.opaque(parent, call.id());
-    return is_contiguous(analysis_.geometry(from)) ? std::optional(parent) : std::nullopt;
+    if (!from.has_geometry) return make_.opaque(parent, call.id());
+    return suggested_format(analysis_.geometry(from)) == format->memory_format() ? std::optional(parent) : std::nullopt;
   }
 
   /// Whether an index holds a tensor or a list of numbers: advanced indexing always copies.

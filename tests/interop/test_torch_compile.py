@@ -9,6 +9,7 @@ import torch
 from capture import assert_close
 from fxpass_backend import compile_with
 from models import llama, llama_step
+from transformers import LlamaConfig, LlamaForCausalLM
 
 
 def writes_through_views(x, y):
@@ -92,6 +93,55 @@ def test_module(fxpassc_path, make):
         assert_close(compiled(*inputs), eager(*inputs), f"step {step}: output")
         for (name, actual), (_, value) in zip(compiled.named_buffers(), eager.named_buffers(), strict=True):
             assert_close(actual, value, f"step {step}: {name}")
+
+
+def language_model(attention):
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=64,
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=32,
+        initializer_range=0.4,  # so that a token does not decide on all that follow it
+        attn_implementation=attention,
+    )
+    return LlamaForCausalLM(config).eval()
+
+
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+def test_twenty_tokens(fxpassc_path, attention):
+    """The loop is that of transformers: it hands the same cache to each call, which writes into it, and the token that
+    comes out to the next."""
+    prompt = torch.tensor([[5, 17, 3, 42], [9, 9, 60, 1]])
+    options = {
+        "max_new_tokens": 20,
+        "do_sample": False,
+        "cache_implementation": "static",
+        "return_dict_in_generate": True,
+        "eos_token_id": None,
+        "pad_token_id": 0,
+    }
+    model = language_model(attention)
+    expected = model.generate(prompt, **options)
+    graphs = []
+
+    def backend(gm, example_inputs):
+        graphs.append(gm)
+        return compile_with(fxpassc_path)(gm, example_inputs)
+
+    model.forward = torch.compile(model.forward, backend=backend, fullgraph=True, dynamic=False)
+    got = model.generate(prompt, **options)
+    assert len(graphs) == 2  # one for the prompt, one for all other tokens
+    assert torch.equal(got.sequences, expected.sequences) and got.sequences.shape == (2, 24)
+    assert len(set(got.sequences[0, 4:].tolist())) > 5  # not one token again and again
+    caches = zip(got.past_key_values.layers, expected.past_key_values.layers, strict=True)
+    for layer, (ours, eager) in enumerate(caches):
+        assert bool(eager.keys[:, :, 22].any())
+        for name in ("keys", "values"):
+            assert_close(getattr(ours, name), getattr(eager, name), f"layer {layer}: {name}")
 
 
 def _flat(values):

@@ -922,6 +922,19 @@ group(
     cummin_places=lambda x, n, s: torch.cummin(n, 0)[1],
     cummax_nan=lambda x, n, s: torch.cummax(s, 0)[0],
     cummax_nan_places=lambda x, n, s: torch.cummax(s, 0)[1],
+    diff=lambda x, n, s: x.diff(),
+    diff_first_twice=lambda x, n, s: torch.diff(x, n=2, dim=0),
+    diff_of_too_few=lambda x, n, s: torch.diff(x, n=5, dim=0),
+    diff_around=lambda x, n, s: torch.diff(n, prepend=n[:, :2], append=n[:, :1]),
+    diff_bool=lambda x, n, s: (n > 0).diff(),
+)
+group(
+    "weight_norm",
+    lambda: {"v": normal(4, 3, 5), "g": normal(4, 1, 1, seed=1), "h": normal(1, 1, 5, seed=2), "one": normal(1)},
+    first=lambda v, g, h, one: torch._weight_norm(v, g, 0),
+    last=lambda v, g, h, one: torch._weight_norm(v, h, 2),
+    all=lambda v, g, h, one: torch._weight_norm(v, one[0], -1),
+    half=lambda v, g, h, one: torch._weight_norm(v.half(), g.half(), 0),
 )
 
 # Products of labelled dimensions --------------------------------------------------------------------------

@@ -35,6 +35,26 @@ constexpr auto all_missing_lowerings_are_named_at_once() -> bool {
 }
 FXPASS_TEST_TWICE(all_missing_lowerings_are_named_at_once)
 
+constexpr auto what_nobody_needs_need_not_be_lowerable() -> bool {
+  GraphBuilder b;
+  const NodeId x = b.placeholder("x", b.tensor(DType::f32, {2}));
+  const NodeId y = b.call_method("erfinv", {x}, b.tensor(DType::f32, {2}));
+  const NodeId number = b.call_function("torch.ops.aten.item.default", {y}, b.scalar());
+  b.call_function("torch.ops.aten._assert_scalar.default", {number, b.string("must not be 0")});
+  b.output({b.call_function("operator.add", {x, x}, b.tensor(DType::f32, {2}))});
+  return refusal(std::move(b).finish()).empty();
+}
+FXPASS_TEST_TWICE(what_nobody_needs_need_not_be_lowerable)
+
+constexpr auto a_write_is_never_passed_over() -> bool {
+  GraphBuilder b;
+  const NodeId x = b.placeholder("x", b.tensor(DType::f32, {2}));
+  b.call_function("torch.ops.aten.add_.Tensor", {x, x}, b.tensor(DType::f32, {2}));
+  b.output({x});
+  return refusal(std::move(b).finish()).view().find("no lowering for aten.add_.Tensor") != std::string_view::npos;
+}
+FXPASS_TEST_TWICE(a_write_is_never_passed_over)
+
 constexpr auto each_symbol_is_named_once() -> bool {
   GraphBuilder b;
   const SymInt s = b.add_expression("s0"), t = b.add_expression("s1");

@@ -45,6 +45,20 @@ namespace detail {
   return name;
 }
 
+/// By node whether it is lowered: what no output depends on, such as what is only computed for an assertion, is not, and
+/// need not be lowerable. A node that writes is: to pass it over would be to lose a write. O(nodes + arguments).
+[[nodiscard]] constexpr auto live_nodes(const Graph& graph) -> Pool<std::uint8_t> {
+  Pool<std::uint8_t> is_live;
+  is_live.resize(graph.node_count(), 0);
+  is_live[graph.output_node().index] = 1;
+  for (std::uint32_t i = graph.node_count(); i-- > 0;) {
+    const NodeId id{i};
+    if (graph.node(id).kind == NodeKind::placeholder || writes(graph, id)) is_live[i] = 1;
+    if (is_live[i] != 0) graph.for_each_operand(id, [&](NodeId operand) { is_live[operand.index] = 1; });
+  }
+  return is_live;
+}
+
 /// What keeps a graph, and the graphs inside it, from being lowered, all of it at once: sizes that are no numbers, and
 /// operators without a lowering.
 class LoweringObstacles {
@@ -70,9 +84,10 @@ class LoweringObstacles {
 
   /// Names each symbol once, at the first node that has it.
   constexpr void check_sizes(const Graph& graph) {
+    const Pool<std::uint8_t> is_live = live_nodes(graph);
     for (NodeId id; id.index < graph.node_count(); ++id.index)
       for (const TensorMeta& meta : graph.values(id)) {
-        if (!meta.known) continue;
+        if (!meta.known || is_live[id.index] == 0) continue;
         for (const SymInt& size : graph.sizes(meta)) {
           if (!size.is_symbolic() || is_named(graph.expression(size))) continue;
           symbols_.push_back(graph.expression(size));
@@ -94,9 +109,10 @@ class LoweringObstacles {
     constexpr std::uint8_t not_asked = 0, is_there = 1, is_missing = 2;
     Pool<std::uint8_t> state;
     state.resize(static_cast<std::uint32_t>(graph.operators().size()), not_asked);
+    const Pool<std::uint8_t> is_live = live_nodes(graph);
     for (NodeId id; id.index < graph.node_count(); ++id.index) {
       const Node& node = graph.node(id);
-      if (node.kind == NodeKind::placeholder || node.kind == NodeKind::output) continue;
+      if (node.kind == NodeKind::placeholder || node.kind == NodeKind::output || is_live[id.index] == 0) continue;
       if (node.kind == NodeKind::get_attr || node.kind == NodeKind::call_module) {
         refuse(graph, id);
         continue;
@@ -157,9 +173,11 @@ class GraphLowering final : public GraphInliner {
   constexpr void set_input(std::uint32_t input, hlo::Value value) {
     context_.set_values(graph_.inputs()[input].node, Span<const hlo::Value>(&value, 1));
   }
-  /// Lowers all nodes.
+  /// Lowers all nodes that an output depends on.
   constexpr void run() {
-    for (std::uint32_t i = 0; i < graph_.node_count(); ++i) lower_node({i});
+    const Pool<std::uint8_t> is_live = live_nodes(graph_);
+    for (std::uint32_t i = 0; i < graph_.node_count(); ++i)
+      if (is_live[i] != 0) lower_node({i});
   }
   /// What an output is; none for one that is no tensor.
   [[nodiscard]] constexpr auto output(std::size_t number) const -> hlo::Value {

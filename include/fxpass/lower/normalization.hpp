@@ -265,10 +265,29 @@ struct LowerBatchNormWithUpdate {
   }
 };
 
+/// g * v / |v|, the norm over all dimensions but `dim`.
+struct LowerWeightNorm {
+  static constexpr std::string_view op = "aten._weight_norm";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value v = c.accurate(c.tensor(call, "v"));
+    const std::size_t rank = b.rank(v);
+    if (!v.valid() || rank == 0) return {};
+    // PyTorch's -1 stands for a norm over all dimensions.
+    const std::int64_t given = c.integer(call, "dim");
+    hlo::Dims dims;
+    for (std::size_t d = 0; d < rank; ++d)
+      if (given == -1 || d != c.dim(call, "dim", rank)) dims.push_back(static_cast<std::int64_t>(d));
+    const hlo::Value norm = detail::norm_keeping(c, v, dims, 2);
+    const hlo::Value scale = b.divide(b.reshape(c.accurate(c.tensor(call, "g")), b.dims(norm)), norm);
+    return c.to_result(call, b.multiply(v, detail::spread_over(c, scale, v, dims)));
+  }
+};
+
 /// The lowerings of this file.
 using NormalizationLowerings =
     lowerings<LowerLayerNorm, LowerNativeLayerNorm, LowerRmsNorm, LowerFusedRmsNorm, LowerGroupNorm,
               LowerNativeGroupNorm, LowerBatchNorm, LowerNativeBatchNorm, LowerBatchNormInference,
-              LowerBatchNormFunctional, LowerBatchNormWithUpdate>;
+              LowerBatchNormFunctional, LowerBatchNormWithUpdate, LowerWeightNorm>;
 
 }  // namespace fxpass

@@ -461,6 +461,32 @@ struct LowerRunningExtreme {
   }
 };
 
+/// Each element less the one before, n times; of truth values, whether they differ.
+struct LowerDiff {
+  static constexpr std::string_view op = "aten.diff";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    hlo::Value x = c.tensor(call, "self");
+    const std::size_t rank = b.rank(x);
+    if (!x.valid() || rank == 0) return x;
+    const std::size_t dim = c.dim(call, "dim", rank);
+    const auto along = static_cast<std::int64_t>(dim);
+    Pool<hlo::Value> parts;
+    if (call.has("prepend")) parts.push_back(b.convert(c.tensor(call, "prepend"), b.dtype(x)));
+    parts.push_back(x);
+    if (call.has("append")) parts.push_back(b.convert(c.tensor(call, "append"), b.dtype(x)));
+    if (parts.size() > 1) x = b.concatenate(parts.view(), along);
+    for (std::int64_t n = c.integer(call, "n"); n > 0 && x.valid(); --n) {
+      const std::int64_t size = b.dims(x)[dim];
+      const std::int64_t left = size > 0 ? size - 1 : 0;
+      const hlo::Value after = b.slice_in_dim(x, along, size - left, size);
+      const hlo::Value before = b.slice_in_dim(x, along, 0, left);
+      x = b.dtype(x) == DType::boolean ? b.compare(after, before, hlo::Direction::ne) : b.subtract(after, before);
+    }
+    return x;
+  }
+};
+
 /// The lowerings of this file.
 using ReductionLowerings =
     lowerings<LowerSum, LowerMean, LowerProd, LowerExtremes<"aten.amax", hlo::Opcode::maximum>,
@@ -472,7 +498,7 @@ using ReductionLowerings =
               LowerRunningExtreme<"aten.cummax", hlo::Direction::ge>,
               LowerRunningExtreme<"aten.cummin", hlo::Direction::le>, LowerVariance<"aten.var", false>,
               LowerVariance<"aten.std", true>, LowerVarMean, LowerStdMean, LowerMinAndMax, LowerCountNonzero,
-              LowerNanSum, LowerLogSumExp, LowerNorm<"aten.linalg_vector_norm", "ord">,
+              LowerNanSum, LowerLogSumExp, LowerDiff, LowerNorm<"aten.linalg_vector_norm", "ord">,
               LowerNorm<"aten.norm", "p">, LowerPythonNorm, LowerNormalize>;
 
 }  // namespace fxpass

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Architectures of transformers in tiny configurations with random weights, each as a module that takes tensors and returns
+tensors.
+
+A row names the classes of configuration and model, the configuration's small numbers, the inputs, and which of the
+outputs are looked at.
+"""
+
+import json
+import pathlib
+import tempfile
+import zipfile
+from dataclasses import dataclass
+
+import torch
+import transformers
+from capture import capture
+
+TEXT = {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
+DECODER = {**TEXT, "intermediate_size": 48, "max_position_embeddings": 32}
+GROUPED = {**DECODER, "num_key_value_heads": 2}
+VISION = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
+IMAGE = {**VISION, "image_size": 16, "patch_size": 4}
+
+
+def tokens(batch=2, length=7, vocabulary=64, seed=1):
+    return torch.randint(2, vocabulary, (batch, length), generator=torch.Generator().manual_seed(seed))
+
+
+def numbers(*shape, seed=2):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def text():
+    """Two rows, the second with padding at its end."""
+    mask = torch.ones(2, 7, dtype=torch.int64)
+    mask[1, 5:] = 0
+    return {"input_ids": tokens(), "attention_mask": mask}
+
+
+def image(size=16):
+    return {"pixel_values": numbers(2, 3, size, size)}
+
+
+def sequences():
+    return {"input_ids": tokens(), "decoder_input_ids": tokens(length=5, seed=3)}
+
+
+@dataclass
+class Architecture:
+    kind: str
+    config: str
+    model: str
+    numbers: dict
+    inputs: object
+    outputs: tuple = ("logits",)
+
+
+ARCHITECTURES = {
+    # Decoders
+    "llama": Architecture("decoder", "LlamaConfig", "LlamaForCausalLM", GROUPED, text),
+    "mistral": Architecture(
+        "decoder", "MistralConfig", "MistralForCausalLM", {**GROUPED, "sliding_window": 4}, text
+    ),
+    "qwen2": Architecture("decoder", "Qwen2Config", "Qwen2ForCausalLM", GROUPED, text),
+    "qwen3": Architecture("decoder", "Qwen3Config", "Qwen3ForCausalLM", {**GROUPED, "head_dim": 8}, text),
+    "gemma2": Architecture(
+        "decoder", "Gemma2Config", "Gemma2ForCausalLM", {**GROUPED, "head_dim": 8, "sliding_window": 4}, text
+    ),
+    "phi3": Architecture("decoder", "Phi3Config", "Phi3ForCausalLM", {**GROUPED, "pad_token_id": 0}, text),
+    "olmo2": Architecture("decoder", "Olmo2Config", "Olmo2ForCausalLM", GROUPED, text),
+    "granite": Architecture("decoder", "GraniteConfig", "GraniteForCausalLM", GROUPED, text),
+    "stablelm": Architecture("decoder", "StableLmConfig", "StableLmForCausalLM", GROUPED, text),
+    "gpt2": Architecture(
+        "decoder", "GPT2Config", "GPT2LMHeadModel",
+        {"vocab_size": 64, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 32}, text,
+    ),
+    "gpt_neox": Architecture("decoder", "GPTNeoXConfig", "GPTNeoXForCausalLM", DECODER, text),
+    "opt": Architecture(
+        "decoder", "OPTConfig", "OPTForCausalLM",
+        {**TEXT, "ffn_dim": 48, "max_position_embeddings": 32, "word_embed_proj_dim": 32}, text,
+    ),
+    "bloom": Architecture(
+        "decoder", "BloomConfig", "BloomForCausalLM",
+        {"vocab_size": 64, "hidden_size": 32, "n_layer": 2, "n_head": 4}, text,
+    ),
+    "falcon": Architecture("decoder", "FalconConfig", "FalconForCausalLM", {**TEXT, "alibi": False}, text),
+    # Mixtures of experts
+    "mixtral": Architecture(
+        "mixture of experts", "MixtralConfig", "MixtralForCausalLM", {**GROUPED, "num_local_experts": 4}, text
+    ),
+    "qwen2_moe": Architecture(
+        "mixture of experts", "Qwen2MoeConfig", "Qwen2MoeForCausalLM",
+        {**GROUPED, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16,
+         "shared_expert_intermediate_size": 16}, text,
+    ),
+    # State spaces
+    "mamba": Architecture(
+        "state space", "MambaConfig", "MambaForCausalLM",
+        {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 2, "state_size": 8}, lambda: {"input_ids": tokens()},
+    ),
+    "mamba2": Architecture(
+        "state space", "Mamba2Config", "Mamba2ForCausalLM",
+        {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 2, "state_size": 8, "num_heads": 8, "head_dim": 8,
+         "n_groups": 2, "chunk_size": 4}, lambda: {"input_ids": tokens()},
+    ),
+    # Encoders
+    "bert": Architecture("encoder", "BertConfig", "BertForMaskedLM", DECODER, text),
+    "roberta": Architecture("encoder", "RobertaConfig", "RobertaForMaskedLM", DECODER, text),
+    "distilbert": Architecture(
+        "encoder", "DistilBertConfig", "DistilBertForMaskedLM",
+        {"vocab_size": 64, "dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 48, "max_position_embeddings": 32}, text,
+    ),
+    "albert": Architecture(
+        "encoder", "AlbertConfig", "AlbertForMaskedLM", {**DECODER, "embedding_size": 16}, text
+    ),
+    "electra": Architecture(
+        "encoder", "ElectraConfig", "ElectraForPreTraining", {**DECODER, "embedding_size": 16}, text
+    ),
+    "deberta": Architecture(
+        "encoder", "DebertaV2Config", "DebertaV2ForMaskedLM",
+        {**DECODER, "relative_attention": True, "pos_att_type": ["p2c", "c2p"], "max_relative_positions": 8}, text,
+    ),
+    "modernbert": Architecture(
+        "encoder", "ModernBertConfig", "ModernBertForMaskedLM",
+        {**DECODER, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 1, "cls_token_id": 1, "sep_token_id": 1}, text,
+    ),
+    # Encoders with decoders
+    "t5": Architecture(
+        "encoder-decoder", "T5Config", "T5ForConditionalGeneration",
+        {"vocab_size": 64, "d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4}, sequences,
+    ),
+    "bart": Architecture(
+        "encoder-decoder", "BartConfig", "BartForConditionalGeneration",
+        {"vocab_size": 64, "d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4,
+         "decoder_attention_heads": 4, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "max_position_embeddings": 32},
+        sequences,
+    ),
+    # Vision
+    "vit": Architecture("vision", "ViTConfig", "ViTForImageClassification", IMAGE, image),
+    "deit": Architecture("vision", "DeiTConfig", "DeiTForImageClassification", IMAGE, image),
+    "dinov2": Architecture("vision", "Dinov2Config", "Dinov2ForImageClassification", IMAGE, image),
+    "swin": Architecture(
+        "vision", "SwinConfig", "SwinForImageClassification",
+        {"image_size": 16, "patch_size": 2, "embed_dim": 16, "depths": [2, 2], "num_heads": [2, 4], "window_size": 4},
+        image,
+    ),
+    "convnext": Architecture(
+        "vision", "ConvNextConfig", "ConvNextForImageClassification",
+        {"hidden_sizes": [8, 16, 24, 32], "depths": [1, 1, 2, 1]}, lambda: image(32),
+    ),
+    "segformer": Architecture(
+        "vision", "SegformerConfig", "SegformerForSemanticSegmentation",
+        {"hidden_sizes": [8, 16, 24, 32], "depths": [1, 1, 1, 1], "num_attention_heads": [1, 2, 2, 4],
+         "decoder_hidden_size": 16}, lambda: image(32),
+    ),
+    "mobilenet": Architecture(
+        "vision", "MobileNetV2Config", "MobileNetV2ForImageClassification",
+        {"image_size": 32, "depth_multiplier": 0.35}, lambda: image(32),
+    ),
+    # Audio
+    "whisper": Architecture(
+        "audio", "WhisperConfig", "WhisperForConditionalGeneration",
+        {"vocab_size": 64, "d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4,
+         "decoder_attention_heads": 4, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "num_mel_bins": 8,
+         "max_source_positions": 10, "max_target_positions": 16, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2,
+         "decoder_start_token_id": 1},
+        lambda: {"input_features": numbers(2, 8, 20), "decoder_input_ids": tokens(length=5)},
+    ),
+    "wav2vec2": Architecture(
+        "audio", "Wav2Vec2Config", "Wav2Vec2ForCTC",
+        {**TEXT, "intermediate_size": 48, "conv_dim": [8, 8], "conv_stride": [5, 2], "conv_kernel": [10, 3],
+         "num_conv_pos_embeddings": 8, "num_conv_pos_embedding_groups": 2},
+        lambda: {"input_values": numbers(2, 160)},
+    ),
+    # Several modalities
+    "clip": Architecture(
+        "multimodal", "CLIPConfig", "CLIPModel",
+        {"text_config": {**DECODER, "eos_token_id": 63}, "vision_config": IMAGE, "projection_dim": 16},
+        lambda: {**text(), **image()}, ("logits_per_image", "text_embeds", "image_embeds"),
+    ),
+    "siglip": Architecture(
+        "multimodal", "SiglipConfig", "SiglipModel", {"text_config": DECODER, "vision_config": IMAGE},
+        lambda: {"input_ids": tokens(length=16), **image()}, ("logits_per_image",),
+    ),
+    "llava": Architecture(
+        "multimodal", "LlavaConfig", "LlavaForConditionalGeneration",
+        {"text_config": {"model_type": "llama", **GROUPED, "vocab_size": 65},
+         "vision_config": {"model_type": "clip_vision_model", **IMAGE, "projection_dim": 16}, "image_token_id": 64,
+         "vision_feature_layer": -1},
+        lambda: {"input_ids": torch.cat([torch.full((2, 16), 64), tokens()], 1), **image()},
+    ),
+}
+
+
+class Wrapped(torch.nn.Module):
+    """The model's outputs that are looked at, as a tuple of tensors."""
+
+    def __init__(self, architecture):
+        super().__init__()
+        config = getattr(transformers, architecture.config)(**architecture.numbers)
+        config._experts_implementation = "batched_mm"  # what else there is looks at values, or has kernels of its own
+        self.model = getattr(transformers, architecture.model)(config)
+        self.names = list(architecture.inputs())
+        self.outputs = architecture.outputs
+        self.uses_cache = "use_cache" in config.to_dict()
+
+    def forward(self, *inputs):
+        options = {"use_cache": False} if self.uses_cache else {}
+        result = self.model(**dict(zip(self.names, inputs)), **options)
+        return tuple(result[name] for name in self.outputs)
+
+
+def architecture(name):
+    """The module, and its inputs by name."""
+    row = ARCHITECTURES[name]
+    torch.manual_seed(0)
+    module = Wrapped(row).eval()
+    for parameter in module.parameters():
+        parameter.requires_grad_(False)
+    return module, row.inputs()
+
+
+
+def table_row(name, path):
+    """The README's row for the program in a .pt2 archive, in training IR."""
+    with zipfile.ZipFile(path) as archive:
+        (model,) = (entry for entry in archive.namelist() if entry.endswith("/models/model.json"))
+        nodes = json.loads(archive.read(model))["graph_module"]["graph"]["nodes"]
+    operators = {node["target"] for node in nodes}
+    return f"| {name} | {ARCHITECTURES[name].kind} | {len(nodes)} | {len(operators)} |"
+
+
+def main():
+    """Prints the README's table."""
+    print("| model | kind | nodes | operators |\n|---|---|---|---|")
+    with torch.no_grad(), tempfile.TemporaryDirectory() as directory:
+        for name in ARCHITECTURES:
+            module, inputs = architecture(name)
+            program = capture(module, inputs, "training", pathlib.Path(directory) / name)
+            print(table_row(name, program.path))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Whole models of many architectures: outputs of the module in XLA are those of eager PyTorch."""
+
+import pathlib
+
+import pytest
+import torch
+from architectures import ARCHITECTURES, architecture, table_row
+from capture import assert_close, capture, state_of
+from xla_runner import Executable, Session
+
+README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
+# PyTorch's own decomposition refuses these: a view of what an earlier decomposition has laid out otherwise.
+NOT_DECOMPOSED = {"gpt2"}
+
+
+@pytest.mark.parametrize("form", ["training", "decomposed"])
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_outputs_are_eagers(fxpassc, tmp_path, name, form):
+    with torch.no_grad():
+        module, inputs = architecture(name)
+        expected = module(*inputs.values())
+        if form == "decomposed" and name in NOT_DECOMPOSED:
+            with pytest.raises(RuntimeError, match="Cannot view a tensor"):
+                capture(module, inputs, form, tmp_path)
+            return
+        program = capture(module, inputs, form, tmp_path)
+        text, signature = fxpassc.compile(program.path)
+        session = Session(Executable(text), signature, program.values(state_of(module, inputs)))
+        results = session.run()
+    for k, (actual, wanted) in enumerate(zip(results, expected, strict=True)):
+        assert_close(actual, wanted, f"output {k}")
+    for key, name_of_owner in program.names.items():
+        if key in session.buffers[0]:
+            assert torch.equal(session.get(key), state_of(module, inputs)[name_of_owner]), f"{key} was written"
+    if form == "training":
+        assert table_row(name, program.path) in README.read_text().splitlines()

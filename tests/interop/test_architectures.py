@@ -26,12 +26,13 @@ def test_outputs_are_eagers(fxpassc, tmp_path, name, form):
             return
         program = capture(module, inputs, form, tmp_path)
         text, signature = fxpassc.compile(program.path)
-        session = Session(Executable(text), signature, program.values(state_of(module, inputs)))
+        state = {**program.constants, **state_of(module, inputs)}
+        session = Session(Executable(text), signature, program.values(state))
         results = session.run()
     for k, (actual, wanted) in enumerate(zip(results, expected, strict=True)):
         assert_close(actual, wanted, f"output {k}")
     for key, name_of_owner in program.names.items():
         if key in session.buffers[0]:
-            assert torch.equal(session.get(key), state_of(module, inputs)[name_of_owner]), f"{key} was written"
+            assert torch.equal(session.get(key), state[name_of_owner]), f"{key} was written"
     if form == "training":
         assert table_row(name, program.path) in README.read_text().splitlines()

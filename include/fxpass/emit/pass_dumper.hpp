@@ -87,6 +87,10 @@ class PassDumper {
   /// Each group name once, with the partition that its first collective has; nothing if no collective has one.
   static void append_replica_groups(Text& text, const Graph& graph) {
     std::vector<Text> told;
+    append_replica_groups(text, graph, told);
+    if (!told.empty()) append_to(text, '\n');
+  }
+  static void append_replica_groups(Text& text, const Graph& graph, std::vector<Text>& told) {
     for (std::uint32_t i = 0; i < graph.node_count(); ++i) {
       const Partition* partition = graph.replica_groups(NodeId{i});
       const auto name = partition != nullptr ? Call(graph, NodeId{i}).string("group_name") : std::nullopt;
@@ -100,7 +104,8 @@ class PassDumper {
       append_groups(text, graph.ranks(*partition), partition->group_size);
       append_to(text, "]\n");
     }
-    if (!told.empty()) append_to(text, '\n');
+    for (const std::uint32_t number : graph.subgraphs_in_use())
+      append_replica_groups(text, graph.subgraphs()[number], told);
   }
   static void append_groups(Text& text, Span<const std::int64_t> ranks, std::size_t group_size) {
     for (std::size_t i = 0; i < ranks.size(); ++i) {

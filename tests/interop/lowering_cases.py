@@ -480,6 +480,16 @@ group(
     reversed=lambda x, i, j, k, one: torch.flip(x, [0])[i],
 )
 group(
+    "masked_scatter",
+    lambda: {"x": normal(3, 4), "m": whole(3, 4) > 0, "row": whole(4, seed=4) > 0, "v": normal(2, 6, seed=1)},
+    each=lambda x, m, row, v: x.masked_scatter(m, v),
+    by_row=lambda x, m, row, v: x.masked_scatter(row, v),
+    spread=lambda x, m, row, v: x[0].masked_scatter(m, v),
+    one=lambda x, m, row, v: x.masked_scatter(m & (m.cumsum(1) == 1) & (m.cumsum(0) == 3), v[:1, 0]),
+    none=lambda x, m, row, v: x.masked_scatter(m & ~m, v[:0]),
+    scalar=lambda x, m, row, v: x[0, 0].masked_scatter(m[0, 0] | ~m[0, 0], v),
+)
+group(
     "index_put",
     lambda: {
         "x": normal(4, 5, 6),

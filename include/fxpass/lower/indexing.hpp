@@ -286,6 +286,20 @@ struct LowerIndexPut {
   }
 };
 
+/// The elements of `source`, in order, where the mask is true. Eager raises if there are too few.
+struct LowerMaskedScatter {
+  static constexpr std::string_view op = "aten.masked_scatter";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Dims whole = c.result_shape(call).dims;
+    const hlo::Value x = c.broadcast_to(call, c.tensor(call, "self"), whole);
+    const hlo::Value mask = c.broadcast_to(call, c.truth(c.tensor(call, "mask")), whole);
+    const hlo::Value source = b.convert(c.tensor(call, "source"), b.dtype(x));
+    if (!x.valid() || !mask.valid() || !source.valid()) return {};
+    return detail::write_masked(c, call, x, {mask, 0, true}, b.reshape(source, {b.shape(source).element_count()}));
+  }
+};
+
 struct LowerIndexSelect {
   static constexpr std::string_view op = "aten.index_select";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -603,8 +617,8 @@ struct LowerGetItem {
 };
 
 /// The lowerings of this file.
-using IndexingLowerings = lowerings<LowerIndex, LowerIndexPut, LowerIndexSelect, LowerEmbedding, LowerIndexCopy,
-                                    LowerIndexAdd, LowerIndexFill, LowerGather, LowerScatter, LowerDiagonal,
-                                    LowerDiagonalScatter, LowerGetItem>;
+using IndexingLowerings = lowerings<LowerIndex, LowerIndexPut, LowerMaskedScatter, LowerIndexSelect, LowerEmbedding,
+                                    LowerIndexCopy, LowerIndexAdd, LowerIndexFill, LowerGather, LowerScatter,
+                                    LowerDiagonal, LowerDiagonalScatter, LowerGetItem>;
 
 }  // namespace fxpass

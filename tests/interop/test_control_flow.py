@@ -69,6 +69,13 @@ def integers_and_truths(x):
     return torch.cond((x[0, 0] > 0).reshape(()), taken, lambda x: (x < 0, x.argmin(dim=1)), (x,))
 
 
+def constants_in_branches(x):
+    def taken(x):
+        return x * torch.tensor([2.0, 3.0, 4.0, 5.0]) + 1
+
+    return torch.cond(x.sum() > 0, taken, lambda x: x - torch.tensor([2.0, 3.0, 4.0, 5.0]), (x,))
+
+
 # Loops -----------------------------------------------------------------------------------------------------------------
 def counted(x, n):
     # Export takes no tensor both as what a loop carries and as what it sees.
@@ -212,6 +219,7 @@ PROGRAMS = {
     "branch_in_a_branch": (branch_in_a_branch, SIGNS, ALL),
     "result_is_written": (result_is_written, SIGNS, ALL),
     "integers_and_truths": (integers_and_truths, SIGNS, ALL),
+    "constants_in_branches": (constants_in_branches, SIGNS, ["dynamo"]),  # export cannot write them
     "counted": (counted, COUNTS, ALL),
     "until_small": (WithState(until_small), SIGNS, ALL),
     "branch_in_a_loop": (branch_in_a_loop, COUNTS, ALL),

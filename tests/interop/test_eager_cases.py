@@ -180,6 +180,11 @@ def reads_outside(x):
     return x[:, -1023:] * 2, x[:, -1023:-1024] * 2
 
 
+def batch_norm_read_back(module, x):
+    y = torch.nn.functional.batch_norm(x, module.mean, module.var, training=True, momentum=0.3)
+    return y + module.mean.view(1, 3, 1)
+
+
 # Outputs and inputs ----------------------------------------------------------------------------------------------------
 def one_input_returned_thrice(x):
     x.add_(1)
@@ -326,6 +331,7 @@ RIGHT = {
     "bounds_outside": (bounds_outside, [torch.zeros(5)]),
     "reads_outside": (reads_outside, [numbers(2, 3)]),
     "batch_norm": (torch.nn.BatchNorm1d(3, momentum=0.1), [randoms(26, 4, 3)]),
+    "batch_norm_read_back": (Mixed(batch_norm_read_back, mean=torch.zeros(3), var=torch.ones(3)), [randoms(27, 2, 3, 4)]),
     "one_input_returned_thrice": (one_input_returned_thrice, [numbers(2, 2)]),
     "swapped": (swapped, [torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])]),
     "overwritten_by_the_other": (overwritten_by_the_other, [torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])]),

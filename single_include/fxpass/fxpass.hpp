@@ -1316,7 +1316,7 @@ class Argument {
 namespace fxpass::ops {
 
 /// `namespace.base.overload(parameters) -> returns`, in PyTorch's schema notation.
-inline constexpr const char* operator_schemas[1728] = {
+inline constexpr const char* operator_schemas[1730] = {
     "_c10d_functional._wrap_tensor_autograd.default(Tensor input) -> Tensor",
     "_c10d_functional.all_gather_into_tensor.default(Tensor input, int group_size, Any group_name) -> Tensor",
     "_c10d_functional.all_gather_into_tensor_coalesced.default(Tensor[] inputs, int group_size, Any group_name) -> Tensor[]",
@@ -1367,6 +1367,8 @@ inline constexpr const char* operator_schemas[1728] = {
     "aten._aminmax.default(Tensor self) -> (Tensor, Tensor)",
     "aten._aminmax.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)",
     "aten._assert_tensor_metadata.default(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()",
+    "aten._autocast_to_full_precision.default(Tensor(a) self, bool cuda_enabled, bool cpu_enabled) -> Tensor(a)",
+    "aten._autocast_to_reduced_precision.default(Tensor(a) self, bool cuda_enabled, bool cpu_enabled, ScalarType cuda_dtype, ScalarType cpu_dtype) -> Tensor(a)",
     "aten._backward.default(Tensor self, Tensor[] inputs, Tensor? gradient=None, bool? retain_graph=None, bool create_graph=False) -> ()",
     "aten._batch_norm_no_update.default(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
     "aten._batch_norm_with_update.default(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
@@ -3539,17 +3541,28 @@ inline constexpr std::string_view unannotated_writers[] = {
 // ---- fxpass/ops/views.hpp
 
 /// @file
-/// Which operators return a view of their first argument, and by which rule. Source: the alias annotations of
+/// Which operators return views of an argument, and by which rule. Source: the alias annotations of
 /// PyTorch's schemas, plus the operators that return their argument itself without saying so (`dropout`, `contiguous`).
 
 namespace fxpass::ops {
 
-/// How the result of an operator shares storage with its first argument: what alias analysis and in-place
+/// How the result of an operator shares storage with an argument, the first or those of a list: what alias analysis and in-place
 /// rewriting do with the operator.
 enum class ViewRule : std::uint8_t {
-  none,              ///< a fresh tensor
-  identity,          ///< the same elements in the same shape: detach, alias, ...
-  identity_if_real,  ///< so too unless the tensor is complex: real, conj, ...
+  none,                   ///< a fresh tensor
+  identity,               ///< the same elements in the same shape: detach, alias, ...
+  identity_if_real,       ///< so too, and of complex numbers a copy: conj_physical
+  identity_if_resolved,   ///< so too unless the view conjugates or negates: resolve_conj, ...
+  identity_if_same_size,  ///< so too unless it sums: sum_to_size
+  conjugate,              ///< complex numbers conjugated when they are read; real ones are themselves
+  negate,                 ///< numbers negated when they are read
+  real,                   ///< real parts; of real numbers, the tensor itself
+  imag,                   ///< imaginary parts
+  as_real,                ///< view_as_real: pairs of reals
+  as_complex,             ///< view_as_complex
+  bitcast,                ///< view.dtype: the same bytes as elements of another type
+  strided,                ///< as_strided: a window into the storage
+  unfold,                 ///< windows of one dimension
   select,
   slice,
   narrow,
@@ -3559,21 +3572,34 @@ enum class ViewRule : std::uint8_t {
   maybe_reshape,  ///< reshape, reshape_as: a view where strides allow it, else a copy
   transpose,
   permute,
+  einsum,                ///< a permutation, where one tensor is given and nothing is summed
   matrix_transpose,      ///< t
   reverse_dimensions,    ///< T
-  swap_last_dimensions,  ///< mT, mH
+  swap_last_dimensions,  ///< mT
+  conjugate_transpose,   ///< mH: the last two dimensions exchanged, complex numbers conjugated
   move_dimensions,       ///< movedim
   diagonal,
-  split,   ///< a list of slices: split, chunk, ...
-  unbind,  ///< a list of selections
+  split,           ///< a list of slices: split, chunk, ...
+  split_columns,   ///< hsplit: of dimension 1, or of the only one
+  split_rows,      ///< vsplit
+  split_depth,     ///< dsplit: of dimension 2
+  unbind,          ///< a list of selections
+  unflatten,       ///< a list of slices of a vector, each in a shape of its own: unflatten_dense_tensors
+  broadcast_each,  ///< a list of expanded views, one of each tensor of a list: broadcast_tensors
+  reshape_each,    ///< a list of reshaped views, one of each tensor of a list: atleast_1d, ...
+  cast_each,       ///< a list of the tensors of a list, those that had another dtype copied: dequantize
+  mesh,            ///< a list of expanded views, one of each vector of a list: meshgrid
+  only_one,        ///< the tensor itself where a list holds one, else a copy: cartesian_prod
+  only_one_flat,   ///< so too, as a vector
   unsqueeze,
   squeeze,
   expand,
-  getitem,      ///< operator.getitem on a tensor
-  maybe_cast,   ///< to.*, type_as: the argument itself unless dtype, device, layout or `copy` ask for more
+  broadcast_in_dim,  ///< expanded, dimensions put where the call says
+  getitem,           ///< operator.getitem on a tensor
+  maybe_cast,        ///< to.*, type_as: the argument itself unless dtype, device, layout or `copy` ask for more
   maybe_contiguous,  ///< contiguous: the argument itself if it is
   maybe_dropout,     ///< dropout: the argument itself outside training
-  opaque,       ///< a view that fxpass cannot invert; writes near it are refused
+  opaque,            ///< a view that fxpass cannot invert; writes near it are refused
 };
 
 /// A row of `view_operators`.
@@ -3585,34 +3611,49 @@ struct ViewOperator {
 /// Operators whose results may be views of an argument, sorted by name.
 inline constexpr ViewOperator view_operators[] = {
     {"_c10d_functional.wait_tensor", ViewRule::identity},
-    {"aten._conj", ViewRule::identity_if_real},
+    {"aten._autocast_to_full_precision", ViewRule::maybe_cast},
+    {"aten._autocast_to_reduced_precision", ViewRule::maybe_cast},
+    {"aten._conj", ViewRule::conjugate},
+    {"aten._neg_view", ViewRule::negate},
+    {"aten._reshape_alias", ViewRule::strided},
     {"aten._unsafe_view", ViewRule::reshape},
-    {"aten.adjoint", ViewRule::swap_last_dimensions},
+    {"aten.adjoint", ViewRule::conjugate_transpose},
     {"aten.alias", ViewRule::identity},
     {"aten.alpha_dropout", ViewRule::maybe_dropout},
+    {"aten.as_strided", ViewRule::strided},
     {"aten.atleast_1d", ViewRule::reshape},
     {"aten.atleast_2d", ViewRule::reshape},
     {"aten.atleast_3d", ViewRule::reshape},
-    {"aten.broadcast_tensors", ViewRule::opaque},
+    {"aten.broadcast_tensors", ViewRule::broadcast_each},
     {"aten.broadcast_to", ViewRule::expand},
-    {"aten.cartesian_prod", ViewRule::opaque},
+    {"aten.cartesian_prod", ViewRule::only_one},
     {"aten.chunk", ViewRule::split},
-    {"aten.conj", ViewRule::identity_if_real},
+    {"aten.conj", ViewRule::conjugate},
     {"aten.conj_physical", ViewRule::identity_if_real},
     {"aten.contiguous", ViewRule::maybe_contiguous},
+    {"aten.cpu", ViewRule::maybe_cast},
+    {"aten.cuda", ViewRule::maybe_cast},
+    {"aten.dequantize", ViewRule::maybe_cast},
     {"aten.detach", ViewRule::identity},
     {"aten.detach_", ViewRule::identity},
     {"aten.diagonal", ViewRule::diagonal},
     {"aten.dropout", ViewRule::maybe_dropout},
+    {"aten.dsplit", ViewRule::split_depth},
+    {"aten.einsum", ViewRule::einsum},
     {"aten.expand", ViewRule::expand},
     {"aten.expand_as", ViewRule::expand},
     {"aten.feature_alpha_dropout", ViewRule::maybe_dropout},
     {"aten.feature_dropout", ViewRule::maybe_dropout},
     {"aten.flatten", ViewRule::flatten},
+    {"aten.flatten_dense_tensors", ViewRule::only_one_flat},
+    {"aten.hsplit", ViewRule::split_columns},
+    {"aten.imag", ViewRule::imag},
     {"aten.lift_fresh", ViewRule::identity},
+    {"aten.linalg_diagonal", ViewRule::diagonal},
+    {"aten.mH", ViewRule::conjugate_transpose},
     {"aten.mT", ViewRule::swap_last_dimensions},
-    {"aten.matrix_H", ViewRule::swap_last_dimensions},
-    {"aten.meshgrid", ViewRule::opaque},
+    {"aten.matrix_H", ViewRule::conjugate_transpose},
+    {"aten.meshgrid", ViewRule::mesh},
     {"aten.moveaxis", ViewRule::move_dimensions},
     {"aten.movedim", ViewRule::move_dimensions},
     {"aten.narrow", ViewRule::narrow},
@@ -3620,41 +3661,59 @@ inline constexpr ViewOperator view_operators[] = {
     {"aten.permute", ViewRule::permute},
     {"aten.positive", ViewRule::identity},
     {"aten.ravel", ViewRule::ravel},
-    {"aten.real", ViewRule::identity_if_real},
+    {"aten.real", ViewRule::real},
     {"aten.requires_grad_", ViewRule::identity},
     {"aten.reshape", ViewRule::maybe_reshape},
     {"aten.reshape_as", ViewRule::maybe_reshape},
-    {"aten.resolve_conj", ViewRule::identity_if_real},
-    {"aten.resolve_neg", ViewRule::identity_if_real},
+    {"aten.resolve_conj", ViewRule::identity_if_resolved},
+    {"aten.resolve_neg", ViewRule::identity_if_resolved},
     {"aten.select", ViewRule::select},
     {"aten.slice", ViewRule::slice},
     {"aten.split", ViewRule::split},
     {"aten.split_with_sizes", ViewRule::split},
     {"aten.squeeze", ViewRule::squeeze},
+    {"aten.sum_to_size", ViewRule::identity_if_same_size},
     {"aten.swapaxes", ViewRule::transpose},
     {"aten.swapdims", ViewRule::transpose},
     {"aten.t", ViewRule::matrix_transpose},
     {"aten.tensor_split", ViewRule::split},
     {"aten.to", ViewRule::maybe_cast},
-    {"aten.to_dense", ViewRule::opaque},
+    {"aten.to_dense", ViewRule::maybe_cast},
     {"aten.transpose", ViewRule::transpose},
     {"aten.type_as", ViewRule::maybe_cast},
     {"aten.unbind", ViewRule::unbind},
     {"aten.unflatten", ViewRule::reshape},
+    {"aten.unflatten_dense_tensors", ViewRule::unflatten},
+    {"aten.unfold", ViewRule::unfold},
     {"aten.unsafe_chunk", ViewRule::split},
     {"aten.unsafe_split", ViewRule::split},
     {"aten.unsafe_split_with_sizes", ViewRule::split},
     {"aten.unsqueeze", ViewRule::unsqueeze},
     {"aten.view", ViewRule::reshape},
     {"aten.view_as", ViewRule::reshape},
+    {"aten.view_as_complex", ViewRule::as_complex},
+    {"aten.view_as_real", ViewRule::as_real},
+    {"aten.vsplit", ViewRule::split_rows},
     {"operator.getitem", ViewRule::getitem},
+    {"prims.broadcast_in_dim", ViewRule::broadcast_in_dim},
+    {"prims.collapse_view", ViewRule::reshape},
+    {"prims.conj", ViewRule::conjugate},
+    {"prims.imag", ViewRule::imag},
+    {"prims.real", ViewRule::real},
+    {"prims.split_dim", ViewRule::reshape},
+    {"prims.squeeze", ViewRule::reshape},
+    {"prims.transpose", ViewRule::permute},
+    {"prims.view_of", ViewRule::identity},
+    {"prims.view_of_dtype", ViewRule::bitcast},
 };
 
 /// The rule of an operator overload. O(number of view operators): asked once for each operator of a graph.
 [[nodiscard]] constexpr auto view_rule(const Schema& schema) -> ViewRule {
-  // view.dtype reinterprets bytes: a view, but not one of shapes.
-  if (schema.name() == "aten.view.dtype") return ViewRule::opaque;
   const std::string_view base = schema.base();
+  const std::string_view overload = schema.overload();
+  if (base == "aten.view" && overload == "dtype") return ViewRule::bitcast;
+  if (base.starts_with("aten.atleast_") && overload == "Sequence") return ViewRule::reshape_each;
+  if (base == "aten.dequantize" && overload == "tensors") return ViewRule::cast_each;
   for (const ViewOperator& v : view_operators)
     if (v.base == base) return v.rule;
   return schema.returns_alias() && !schema.writes() ? ViewRule::opaque : ViewRule::none;
@@ -3663,6 +3722,8 @@ inline constexpr ViewOperator view_operators[] = {
 }  // namespace fxpass::ops
 
 // ---- fxpass/graph/node.hpp
+
+#include <limits>
 
 /// @file
 /// `Node` and what stands beside it in the graph: operators, tensor metadata, input and output specs. All are plain
@@ -3766,6 +3827,13 @@ struct InputSpec {
   TextId target = {};                      ///< qualified name of a parameter, buffer or constant
   Argument constant = {};                  ///< value of a constant input
   std::uint32_t storage = own_storage;     ///< inputs with the same number share a storage
+};
+
+/// Between which numbers a symbolic size is, both included: a row of an export's range constraints.
+struct SizeRange {
+  TextId expression;                                              ///< "s77", or "2*s77"
+  std::int64_t min = 0;                                           ///< the least
+  std::int64_t max = std::numeric_limits<std::int64_t>::max();    ///< the greatest; if it is that, there is none
 };
 
 /// What an output is, by the words of the export signature.
@@ -3946,6 +4014,12 @@ class Graph {
     return id.index < inputs_.size() && inputs_[id.index].node == id ? id.index : no_input;
   }
 
+  // Symbolic sizes ---------------------------------------------------------------------------------------------------
+  /// What is known of symbolic sizes, as the export states it.
+  [[nodiscard]] constexpr auto size_ranges() const -> Span<const SizeRange> { return size_ranges_.view(); }
+  /// How many symbolic expressions there are; each is `SymInt::expression(i)`.
+  [[nodiscard]] constexpr auto expression_count() const -> std::uint32_t { return expressions_.size(); }
+
   // Partitions and subgraphs -----------------------------------------------------------------------------------------
   /// The replica groups of a collective; null where none are resolved.
   [[nodiscard]] constexpr auto replica_groups(NodeId id) const -> const Partition* {
@@ -3958,8 +4032,33 @@ class Graph {
   }
   /// All partitions that collectives of the graph name.
   [[nodiscard]] constexpr auto partitions() const -> Span<const Partition> { return partitions_.view(); }
-  /// The graphs that higher-order operators call, by their number.
+  /// The graphs that higher-order operators run, by their number; and one of them, to be changed.
   [[nodiscard]] constexpr auto subgraphs() const -> Span<const Graph> { return subgraphs_; }
+  [[nodiscard]] constexpr auto mutable_subgraph(std::uint32_t number) -> Graph& { return subgraphs_[number]; }
+  /// Calls `visit(number)` for each subgraph among some arguments, or those of node `id`, nested ones included, in order.
+  template <class F>
+  constexpr void for_each_subgraph(Span<const Argument> arguments, F&& visit) const {
+    for (const Argument& a : arguments) {
+      if (a.is(ArgumentKind::subgraph)) visit(a.subgraph());
+      if (a.is_group()) for_each_subgraph(children(a), visit);
+    }
+  }
+  template <class F>
+  constexpr void for_each_subgraph(NodeId id, F&& visit) const {
+    if (!subgraphs_.empty()) for_each_subgraph(arguments(id), visit);
+  }
+  /// The subgraphs that nodes have as arguments, each once, in ascending order. O(arguments), or O(1) if there are none.
+  [[nodiscard]] constexpr auto subgraphs_in_use() const -> Pool<std::uint32_t> {
+    Pool<std::uint8_t> is_used;
+    is_used.resize(static_cast<std::uint32_t>(subgraphs_.size()), 0);
+    if (!subgraphs_.empty())
+      for (NodeId id; id.index < node_count(); ++id.index)
+        for_each_subgraph(id, [&](std::uint32_t number) { is_used[number] = 1; });
+    Pool<std::uint32_t> numbers;
+    for (std::uint32_t i = 0; i < is_used.size(); ++i)
+      if (is_used[i] != 0) numbers.push_back(i);
+    return numbers;
+  }
 
   // Whether a record refers to something that this graph has. The readings above need it; `verify` asks for it. -----------
   /// Whether the graph has what is named.
@@ -3995,6 +4094,10 @@ class Graph {
   constexpr auto add_expression(std::string_view expression) -> SymInt {
     return SymInt::expression(expressions_.push_back(add_text(expression)));
   }
+  /// Between which numbers a symbolic size is.
+  constexpr void add_size_range(SizeRange range) { size_ranges_.push_back(range); }
+  /// Forgets all ranges.
+  constexpr void clear_size_ranges() { size_ranges_.clear(); }
   /// Arguments, one behind the other; `arguments` may lie in this graph.
   constexpr auto add_arguments(Span<const Argument> arguments) -> Range { return arguments_.append(arguments); }
   /// `a` with members of its own: a group belongs to one node, so that renumbering it once is right.
@@ -4048,6 +4151,17 @@ class Graph {
   /// Gives a node other arguments.
   constexpr void set_arguments(NodeId id, Span<const Argument> arguments) {
     mutable_node(id).arguments = add_arguments(arguments);
+  }
+  /// Puts `numbers[i]` wherever expression i stands, in metadata and in arguments: a number, or the expression again.
+  /// O(size of the graph).
+  constexpr void replace_expressions(Span<const SymInt> numbers) {
+    const auto replace = [&](SymInt& s) {
+      if (s.is_symbolic()) s = numbers[s.expression()];
+    };
+    for (SymInt& s : dims_) replace(s);
+    for (TensorMeta& meta : metas_) replace(meta.storage_offset);
+    for (Argument& a : arguments_)
+      if (a.is(ArgumentKind::sym_int)) a = Argument(numbers[a.sym_int().expression()]).with_keyword(a.keyword());
   }
   /// The specs of outputs and inputs, to be changed.
   [[nodiscard]] constexpr auto mutable_outputs() -> Span<OutputSpec> {
@@ -4157,6 +4271,11 @@ class Graph {
         return false;
     for (std::uint32_t i = 0; i < nodes_.size(); ++i)
       if (!same(NodeId{i}, b)) return false;
+    if (size_ranges_.size() != b.size_ranges_.size()) return false;
+    for (std::uint32_t i = 0; i < size_ranges_.size(); ++i)
+      if (size_ranges_[i].min != b.size_ranges_[i].min || size_ranges_[i].max != b.size_ranges_[i].max ||
+          !same(size_ranges_[i].expression, b, b.size_ranges_[i].expression))
+        return false;
     return true;
   }
 
@@ -4168,6 +4287,7 @@ class Graph {
   Pool<Range> texts_;
   Pool<TextId> devices_;
   Pool<TextId> expressions_;
+  Pool<SizeRange> size_ranges_;
   Pool<Operator> operators_;
   Pool<InputSpec> inputs_;
   Pool<OutputSpec> outputs_;
@@ -4321,7 +4441,8 @@ struct PythonAttribute {
 
 /// All of them.
 inline constexpr PythonAttribute python_attributes[] = {
-    {"T", "aten.numpy_T"}, {"mT", "aten.mT"}, {"H", "aten.matrix_H"}, {"mH", "aten.adjoint"},
+    {"T", "aten.numpy_T"}, {"mT", "aten.mT"},   {"H", "aten.matrix_H"},
+    {"mH", "aten.adjoint"}, {"real", "aten.real"}, {"imag", "aten.imag"},
 };
 
 /// Keywords that Python's functions give to parameters ATen names otherwise.
@@ -5115,6 +5236,10 @@ class GraphBuilder {
   }
   /// Adds a symbolic expression, `s0 + 1`: as a size, stride or argument.
   constexpr auto add_expression(std::string_view expression) -> SymInt { return graph_.add_expression(expression); }
+  /// Says that a symbolic size is from `min` to `max`; the greatest number for `max`: there is no bound.
+  constexpr void add_size_range(std::string_view expression, std::int64_t min, std::int64_t max) {
+    graph_.add_size_range({text(expression), min, max});
+  }
 
   /// The graph so far: without output node, but every node that was made is in it.
   [[nodiscard]] constexpr auto graph() const -> const Graph& { return graph_; }
@@ -5529,7 +5654,6 @@ class Users {
 // ---- fxpass/support/decimal.hpp
 
 #include <charconv>
-#include <limits>
 
 /// @file
 /// Floating-point numbers as the shortest decimal that reads back as the same number.
@@ -6358,6 +6482,14 @@ class Call {
   return d;
 }
 
+namespace detail {
+/// Says in which graph inside the graph errors are.
+[[nodiscard]] constexpr auto in_subgraph(std::uint32_t number, Diagnostics errors) -> Diagnostics {
+  for (Diagnostic& d : errors) d.message = text_of("in subgraph ", number, ": ", d.message);
+  return errors;
+}
+}  // namespace detail
+
 }  // namespace fxpass
 
 // ---- fxpass/graph/verify.hpp
@@ -6385,6 +6517,7 @@ class GraphVerifier {
     for (std::uint32_t i = 0; i < graph_.node_count(); ++i) check_node(NodeId{i});
     check_inputs();
     check_outputs();
+    check_size_ranges();
     check_partitions();
     check_subgraphs();
     return std::move(found_);
@@ -6718,6 +6851,15 @@ class GraphVerifier {
     return meta != nullptr && comparable(*meta);
   }
 
+  constexpr void check_size_ranges() {
+    for (const SizeRange& range : graph_.size_ranges()) {
+      if (!graph_.holds(range.expression) || range.expression == TextId{})
+        report("a range is one of no symbolic size");
+      else if (range.min > range.max)
+        report("the size ", graph_.text(range.expression), " is at least ", range.min, " and at most ", range.max);
+    }
+  }
+
   // Partitions and subgraphs --------------------------------------------------------------------------------
   constexpr void check_partitions() {
     const auto partitions = graph_.partitions();
@@ -6745,9 +6887,7 @@ class GraphVerifier {
   constexpr void check_subgraphs() {
     for (std::uint32_t i = 0; i < graph_.subgraphs().size(); ++i) {
       Status status = verify(graph_.subgraphs()[i]);
-      if (status) continue;
-      for (Diagnostic& d : status.error()) d.message = text_of("in subgraph ", i, ": ", d.message);
-      found_.add(std::move(status).error());
+      if (!status) found_.add(in_subgraph(i, std::move(status).error()));
     }
   }
 
@@ -8437,6 +8577,14 @@ class Context {
   constexpr void claim_unchanged() { claims_unchanged_ = true; }
   [[nodiscard]] constexpr auto claims_unchanged() const -> bool { return claims_unchanged_; }
 
+  /// Adds what the pass has said of a graph inside its graph, which `nested` has: the pass has changed nothing if it has
+  /// changed neither.
+  constexpr void add_nested(const Context& nested) {
+    for (const Diagnostic& warning : nested.warnings_) warn(warning);
+    for (const Statistic& statistic : nested.statistics_) count(statistic.key, statistic.value);
+    claims_unchanged_ = claims_unchanged_ && nested.claims_unchanged_;
+  }
+
  private:
   Diagnostics warnings_;
   std::vector<Statistic> statistics_;
@@ -8571,6 +8719,10 @@ using observers_verdict = decltype(detail::judge_observers<O...>());
 ///     holds for the nodes behind it; the pass itself sees their operands as they were, and asks `replacement` where it
 ///     inserts users of its own.
 ///   * `finish` leaves the nodes alone, and knows that ids of the sweep are no longer those of the graph.
+///
+/// A call may run graphs inside the graph: the branches of `cond`. A forward pass visits these too, each in a traversal of
+/// its own behind that of the graph around it, with a state of its own; counts are added up. Artifacts are of one graph:
+/// a pass that has some sees to the graphs inside itself, at the node that runs them.
 
 namespace fxpass {
 
@@ -8633,6 +8785,19 @@ using filled_in_by = establishes_of<typename ProtocolOf<P>::type>;
 template <class P>
 using sweep_state = decltype(std::declval<const P&>().begin(std::declval<Graph&>(), std::declval<artifacts_for<P>&>(),
                                                             std::declval<Context&>()));
+
+}  // namespace detail
+
+namespace detail {
+
+template <class... F>
+[[nodiscard]] consteval auto any_has_artifact(facts<F...>) -> bool {
+  return (FactWithArtifact<F> || ...);
+}
+/// Whether the contract of `P` speaks of artifacts.
+template <class P>
+inline constexpr bool has_artifacts =
+    any_has_artifact(needs_of<typename ProtocolOf<P>::type>()) || any_has_artifact(filled_in_by<P>());
 
 }  // namespace detail
 
@@ -8847,7 +9012,21 @@ class SweepRunner {
   constexpr void finish(const Pass& pass, State& state, Context& context) {
     if ((running_ & bit<I>) == 0) return;
     Status status = pass.finish(state, *sweep_.graph_, context);
+    if constexpr (!has_artifacts<Pass>)
+      if (status && !sweep_.graph_->subgraphs().empty()) status = sweep_nested(pass, *sweep_.graph_, context);
     if (!status) fail(I, std::move(status.error()));
+  }
+  /// Has a pass visit the graphs inside the graph, and those inside them.
+  template <class Pass>
+  static constexpr auto sweep_nested(const Pass& pass, Graph& graph, Context& context) -> Status {
+    for (const std::uint32_t number : graph.subgraphs_in_use()) {
+      ArtifactSlots<> none;
+      std::array<Context, 1> contexts;
+      SweepOutcome outcome = SweepRunner<Pass>::run(graph.mutable_subgraph(number), contexts, artifacts_for<Pass>(none), pass);
+      context.add_nested(contexts[0]);
+      if (outcome.failed != no_pass) return in_subgraph(number, std::move(outcome.errors));
+    }
+    return {};
   }
   constexpr void fail(std::size_t pass, Diagnostics errors) {
     running_ &= (PassSet{1} << pass) - 1;
@@ -12350,6 +12529,32 @@ class VerifyEach {
 
 }  // namespace fxpass
 
+// ---- fxpass/graph/extent.hpp
+
+/// @file
+/// The check that lets everything behind the readers multiply sizes and strides without a second thought.
+
+namespace fxpass::detail {
+
+/// Whether the bytes of such a tensor, and of the storage up to its last element, can be counted in 63 bits. Symbolic
+/// numbers count as 1. Needs sizes, strides and offset that are not negative, and as many strides as sizes.
+[[nodiscard]] constexpr auto is_addressable(DType dtype, Span<const SymInt> sizes, Span<const SymInt> strides,
+                                            SymInt offset) -> bool {
+  const auto number = [](SymInt s) { return s.is_symbolic() ? 1 : s.value(); };
+  std::int64_t bytes = byte_size(dtype);  // sizes of 0 count as 1, so that no order of multiplying overflows
+  std::int64_t last = number(offset);
+  bool fits = true;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const std::int64_t size = number(sizes[i]) > 1 ? number(sizes[i]) : 1;
+    std::int64_t reach = 0;
+    fits = fits && !__builtin_mul_overflow(bytes, size, &bytes) &&
+           !__builtin_mul_overflow(size, number(strides[i]), &reach) && !__builtin_add_overflow(last, reach, &last);
+  }
+  return fits && !__builtin_add_overflow(last, 1, &last) && !__builtin_mul_overflow(last, byte_size(dtype), &last);
+}
+
+}  // namespace fxpass::detail
+
 // ---- fxpass/support/small_pool.hpp
 
 /// @file
@@ -12577,6 +12782,52 @@ inline constexpr std::string_view unknown_number = "unknown";
   return true;
 }
 
+/// The same of the order that `format` stands for (`Tensor.is_contiguous(memory_format=...)`): in the formats with channels
+/// last, the second dimension lies innermost. Needs a format other than `unknown` and `preserve_format`.
+[[nodiscard]] constexpr auto is_contiguous(const Geometry& g, MemoryFormat format) -> bool {
+  if (format == MemoryFormat::contiguous_format) return is_contiguous(g);
+  if (g.rank() != (format == MemoryFormat::channels_last ? 4U : 5U)) return false;
+  Geometry reordered;
+  for (std::uint32_t i = 0; i < g.rank(); ++i) {
+    const std::uint32_t d = i == 0 ? 0 : i + 1 == g.rank() ? 1 : i + 1;
+    reordered.sizes.push_back(g.sizes[d]);
+    reordered.strides.push_back(g.strides[d]);
+  }
+  return is_contiguous(reordered);
+}
+
+/// The order that strides suggest (`c10::TensorImpl::suggest_memory_format`): channels last where they say so beyond doubt,
+/// else that of a contiguous tensor, whatever the strides.
+[[nodiscard]] constexpr auto suggested_format(const Geometry& g) -> MemoryFormat {
+  if (g.rank() != 4 && g.rank() != 5) return MemoryFormat::contiguous_format;
+  const std::uint32_t innermost = g.rank() - 1;
+  std::int64_t least = 0;
+  for (std::uint32_t i = 0; i < g.rank(); ++i) {
+    // Channels, then the others from the last dimension to the first.
+    const std::uint32_t d = i == 0 ? 1 : i == innermost ? 0 : g.rank() - i;
+    const bool is_ambiguous = (d == 1 && g.strides[d] == 0) || (d == 0 && least == g.strides[1]);
+    if (g.sizes[d] == 0 || g.strides[d] < least || is_ambiguous) return MemoryFormat::contiguous_format;
+    least = g.strides[d] * (g.sizes[d] > 1 ? g.sizes[d] : 1);
+  }
+  return g.rank() == 4 ? MemoryFormat::channels_last : MemoryFormat::channels_last_3d;
+}
+
+/// The dimensions from the one that lies outermost to the innermost: what a tensor whose elements fill one stretch of
+/// storage has to be permuted by to be contiguous. O(rank^2).
+[[nodiscard]] constexpr auto storage_order(const Geometry& g) -> Dims {
+  Dims order;
+  for (std::uint32_t i = 0; i < g.rank(); ++i)
+    if (g.sizes[i] == 1) order.push_back(i);
+  const std::uint32_t first = order.size();
+  for (std::uint32_t i = 0; i < g.rank(); ++i) {
+    if (g.sizes[i] == 1) continue;
+    order.push_back(i);
+    const auto stride = [&](std::uint32_t k) { return g.strides[static_cast<std::uint32_t>(order[k])]; };
+    for (std::uint32_t k = order.size() - 1; k > first && stride(k - 1) < stride(k); --k) std::swap(order[k - 1], order[k]);
+  }
+  return order;
+}
+
 /// Whether the elements fill one stretch of storage, each place once, in some order of dimensions. O(rank^2).
 [[nodiscard]] constexpr auto is_non_overlapping_and_dense(const Geometry& g) -> bool {
   if (g.element_count() == 0) return true;
@@ -12620,6 +12871,44 @@ inline constexpr std::string_view unknown_number = "unknown";
   return j == b.rank() && a.offset == b.offset;
 }
 
+/// Whether several elements share a place: by an expanded dimension, or in windows that overlap. O(rank^2) where each
+/// stride reaches over all that smaller ones span; else O(places), and of more than 2^28 places it is taken to be so.
+[[nodiscard]] constexpr auto overlaps_itself(const Geometry& g) -> bool {
+  if (g.element_count() <= 1) return false;
+  // Dimensions by ascending stride, those of size 1 left out.
+  SmallPool<std::uint32_t, 8> order;
+  for (std::uint32_t i = 0; i < g.rank(); ++i) {
+    if (g.sizes[i] == 1) continue;
+    if (g.strides[i] == 0) return true;
+    order.push_back(i);
+    for (std::uint32_t k = order.size() - 1; k > 0 && g.strides[order[k - 1]] > g.strides[order[k]]; --k)
+      std::swap(order[k - 1], order[k]);
+  }
+  std::int64_t reach = 0;
+  bool is_nested = true;
+  for (const std::uint32_t i : order) {
+    is_nested = is_nested && g.strides[i] > reach;
+    reach += (g.sizes[i] - 1) * g.strides[i];
+  }
+  if (is_nested) return false;
+  if (reach + 1 < g.element_count() || reach > (std::int64_t{1} << 28)) return true;
+  Pool<std::uint8_t> is_taken;
+  is_taken.resize(static_cast<std::uint32_t>(reach) + 1, 0);
+  const std::int64_t count = g.element_count();
+  for (std::int64_t element = 0; element < count; ++element) {
+    std::int64_t place = 0;
+    std::int64_t rest = element;
+    for (const std::uint32_t i : order) {
+      place += rest % g.sizes[i] * g.strides[i];
+      rest /= g.sizes[i];
+    }
+    std::uint8_t& taken = is_taken[static_cast<std::uint32_t>(place)];
+    if (taken != 0) return true;
+    taken = 1;
+  }
+  return false;
+}
+
 /// Whether PyTorch refuses to write `target` while it reads `source` of the same storage: the two overlap, but are not
 /// the same elements in the same order. Where that is too hard to tell PyTorch reads before it writes, so this says no.
 [[nodiscard]] constexpr auto partially_overlap(const Geometry& target, const Geometry& source) -> bool {
@@ -12629,6 +12918,35 @@ inline constexpr std::string_view unknown_number = "unknown";
   const std::int64_t source_end = source.offset + source.element_count();
   if (target.offset == source.offset && target_end == source_end) return !same_places(target, source);
   return target.offset < source_end && source.offset < target_end;
+}
+
+/// The same places in bytes: an element is a last dimension of `element_bytes`.
+[[nodiscard]] constexpr auto in_bytes(const Geometry& g, std::int64_t element_bytes) -> Geometry {
+  Geometry bytes = g;
+  bytes.offset *= element_bytes;
+  for (std::int64_t& stride : bytes.strides) stride *= element_bytes;
+  bytes.sizes.push_back(element_bytes);
+  bytes.strides.push_back(1);
+  return bytes;
+}
+
+/// `g` with its bytes seen as elements of another size (`Tensor.view(dtype)`); none where PyTorch refuses: without
+/// dimensions, where the last one is not dense, or where elements would begin or end inside of others. O(rank).
+[[nodiscard]] constexpr auto reinterpreted(const Geometry& g, std::int64_t old_bytes, std::int64_t new_bytes)
+    -> std::optional<Geometry> {
+  if (old_bytes == new_bytes) return g;
+  if (g.rank() == 0 || g.strides[g.rank() - 1] != 1) return std::nullopt;
+  Geometry result = g;
+  const bool grows = new_bytes > old_bytes;
+  const std::int64_t ratio = grows ? new_bytes / old_bytes : old_bytes / new_bytes;
+  const auto scale = [&](std::int64_t& n) {
+    if (grows && n % ratio != 0) return false;
+    n = grows ? n / ratio : n * ratio;
+    return true;
+  };
+  bool is_even = scale(result.offset) && scale(result.sizes[g.rank() - 1]);
+  for (std::uint32_t i = 0; i + 1 < g.rank(); ++i) is_even = scale(result.strides[i]) && is_even;
+  return is_even ? std::optional(result) : std::nullopt;
 }
 
 /// Strides with which `g` can be seen in shape `sizes` without moving elements; none if PyTorch has to copy.
@@ -12787,14 +13105,283 @@ struct SliceArgument {
 
 }  // namespace fxpass
 
+// ---- fxpass/graph/symbolic.hpp
+
+/// @file
+/// Symbolic sizes as numbers: `2*s77 + 1` with s77 = 4 is 9. Expressions are sympy's, as PyTorch prints them, and its
+/// functions on sizes those of torch/utils/_sympy/functions.py.
+
+namespace fxpass {
+
+/// A number for a symbol.
+struct SymbolBinding {
+  std::string_view symbol;  ///< as PyTorch names it: "s77"
+  std::int64_t value = 0;   ///< what it is to be
+};
+
+namespace detail {
+
+/// A ratio of whole numbers: sizes are whole, but what they are computed from, `s0*1/2`, need not be.
+struct Ratio {
+  std::int64_t over = 0;
+  std::int64_t under = 1;  ///< greater than 0
+
+  [[nodiscard]] constexpr auto is_whole() const -> bool { return under == 1; }
+  friend constexpr auto operator==(const Ratio&, const Ratio&) -> bool = default;
+};
+
+/// Evaluates one expression by descent. Whatever goes wrong first is kept, and all that follows gives 0.
+class SymbolicEvaluator {
+ public:
+  constexpr SymbolicEvaluator(std::string_view text, Span<const SymbolBinding> bindings)
+      : text_(text), rest_(text), bindings_(bindings) {}
+
+  /// The number, or what is wrong.
+  [[nodiscard]] constexpr auto run() -> Expected<std::optional<std::int64_t>> {
+    const Ratio result = sum();
+    skip_spaces();
+    if (!rest_.empty()) fail("is no expression of sizes");
+    if (!error_.empty()) return Diagnostic::error(DiagnosticCode::symbolic_size, text_of("'", text_, "' ", error_));
+    if (!result.is_whole())
+      return Diagnostic::error(DiagnosticCode::symbolic_size,
+                               text_of("'", text_, "' is ", result.over, '/', result.under, ", no whole number"));
+    return std::optional<std::int64_t>(result.over);
+  }
+
+ private:
+  // Text ------------------------------------------------------------------------------------------------------------
+  [[nodiscard]] static constexpr auto is_digit(char c) -> bool { return c >= '0' && c <= '9'; }
+  [[nodiscard]] static constexpr auto is_of_name(char c) -> bool {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || is_digit(c);
+  }
+  constexpr void skip_spaces() {
+    while (rest_.starts_with(' ')) rest_.remove_prefix(1);
+  }
+  constexpr auto take(std::string_view sign) -> bool {
+    skip_spaces();
+    if (!rest_.starts_with(sign) || (sign == "*" && rest_.starts_with("**"))) return false;
+    rest_.remove_prefix(sign.size());
+    return true;
+  }
+  template <class F>
+  constexpr auto take_while(F holds) -> std::string_view {
+    std::size_t size = 0;
+    while (size < rest_.size() && holds(rest_[size])) ++size;
+    const std::string_view taken = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return taken;
+  }
+  template <class... Parts>
+  constexpr void fail(const Parts&... what) {
+    if (error_.empty()) error_ = text_of(what...);
+  }
+
+  // Real sizes nest a handful of levels; the limit keeps a hostile file from exhausting the stack.
+  static constexpr int max_depth = 100;
+
+  // Grammar, as Python's: sums of products of powers of atoms -----------------------------------------------------
+  constexpr auto sum() -> Ratio {
+    Ratio left = product();
+    while (error_.empty()) {
+      if (take("+"))
+        left = add(left, product());
+      else if (take("-"))
+        left = add(left, negative(product()));
+      else
+        break;
+    }
+    return left;
+  }
+  constexpr auto product() -> Ratio {
+    Ratio left = signed_power();
+    while (error_.empty()) {
+      if (take("//"))
+        left = floor_of(divide(left, signed_power()));
+      else if (take("*"))
+        left = multiply(left, signed_power());
+      else if (take("/"))
+        left = divide(left, signed_power());
+      else if (take("%"))
+        left = modulo(left, signed_power());
+      else
+        break;
+    }
+    return left;
+  }
+  constexpr auto signed_power() -> Ratio {
+    if (take("-")) return negative(signed_power());
+    const Ratio base = atom();
+    return take("**") ? power(base, signed_power()) : base;
+  }
+  constexpr auto atom() -> Ratio {
+    skip_spaces();
+    if (depth_ == max_depth) fail("is nested too deeply");
+    if (!error_.empty()) return {};
+    if (take("(")) {
+      ++depth_;
+      const Ratio inner = sum();
+      --depth_;
+      if (!take(")")) fail("is no expression of sizes");
+      return inner;
+    }
+    if (const std::string_view digits = take_while(is_digit); !digits.empty()) return number(digits);
+    const std::string_view name = take_while(is_of_name);
+    if (name.empty()) fail("is no expression of sizes");
+    if (!take("(")) return symbol(name);
+    Pool<Ratio> arguments;
+    ++depth_;
+    while (error_.empty() && !take(")")) {
+      if (!arguments.empty() && !take(",")) fail("is no expression of sizes");
+      arguments.push_back(sum());
+    }
+    --depth_;
+    return call(name, arguments.view());
+  }
+  constexpr auto number(std::string_view digits) -> Ratio {
+    Ratio result;
+    for (const char c : digits) result = add(multiply(result, {10, 1}), {c - '0', 1});
+    return result;
+  }
+  constexpr auto symbol(std::string_view name) -> Ratio {
+    for (const SymbolBinding& b : bindings_)
+      if (b.symbol == name) return {b.value, 1};
+    fail("names the symbol ", name, ", which is not bound");
+    return {};
+  }
+  constexpr auto call(std::string_view name, Span<const Ratio> arguments) -> Ratio {
+    if (!error_.empty()) return {};
+    const std::size_t count = arguments.size();
+    if ((name == "Max" || name == "Min") && count > 0) {
+      Ratio best = arguments[0];
+      for (const Ratio& a : arguments)
+        if ((add(a, negative(best)).over > 0) == (name == "Max")) best = a;
+      return best;
+    }
+    if (count == 1) {
+      const Ratio a = arguments[0];
+      if (name == "Identity" || name == "ToFloat") return a;
+      if (name == "Abs") return a.over < 0 ? negative(a) : a;
+      if (name == "floor" || name == "FloorToInt") return floor_of(a);
+      if (name == "ceiling" || name == "CeilToInt") return negative(floor_of(negative(a)));
+      if (name == "TruncToInt" || name == "TruncToFloat")
+        return a.over < 0 ? negative(floor_of(negative(a))) : floor_of(a);
+    }
+    if (count == 2) {
+      const Ratio a = arguments[0];
+      const Ratio b = arguments[1];
+      if (name == "FloorDiv") return floor_of(divide(a, b));
+      if (name == "CeilDiv") return negative(floor_of(negative(divide(a, b))));
+      if (name == "CleanDiv" || name == "IntTrueDiv" || name == "FloatTrueDiv") return divide(a, b);
+      if (name == "Mod" || name == "PythonMod") return modulo(a, b);
+      if (name == "PowByNatural" || name == "Pow") return power(a, b);
+    }
+    if (name == "ModularIndexing" && count == 3)
+      return modulo(floor_of(divide(arguments[0], arguments[1])), arguments[2]);
+    fail("calls '", name, "', which fxpass does not evaluate");
+    return {};
+  }
+
+  // Arithmetic ------------------------------------------------------------------------------------------------------
+  constexpr auto ratio(std::int64_t over, std::int64_t under) -> Ratio {
+    if (under < 0) {
+      over = negated(over);
+      under = negated(under);
+    }
+    std::int64_t a = over < 0 ? negated(over) : over;
+    std::int64_t b = under;
+    while (b != 0) {
+      const std::int64_t rest = a % b;
+      a = b;
+      b = rest;
+    }
+    return a > 1 ? Ratio{over / a, under / a} : Ratio{over, under};
+  }
+  constexpr auto product_of(std::int64_t a, std::int64_t b) -> std::int64_t {
+    std::int64_t result = 0;
+    if (__builtin_mul_overflow(a, b, &result)) fail("is too large");
+    return error_.empty() ? result : 1;
+  }
+  constexpr auto negated(std::int64_t a) -> std::int64_t { return product_of(a, -1); }
+  constexpr auto negative(Ratio a) -> Ratio { return {negated(a.over), a.under}; }
+  constexpr auto add(Ratio a, Ratio b) -> Ratio {
+    std::int64_t over = 0;
+    if (__builtin_add_overflow(product_of(a.over, b.under), product_of(b.over, a.under), &over)) fail("is too large");
+    return error_.empty() ? ratio(over, product_of(a.under, b.under)) : Ratio();
+  }
+  constexpr auto multiply(Ratio a, Ratio b) -> Ratio {
+    return ratio(product_of(a.over, b.over), product_of(a.under, b.under));
+  }
+  constexpr auto divide(Ratio a, Ratio b) -> Ratio {
+    if (b.over == 0) fail("divides by 0");
+    return error_.empty() ? ratio(product_of(a.over, b.under), product_of(a.under, b.over)) : Ratio();
+  }
+  [[nodiscard]] static constexpr auto floor_of(Ratio a) -> Ratio {
+    const std::int64_t whole = a.over / a.under;
+    return {whole - (a.over % a.under < 0 ? 1 : 0), 1};
+  }
+  /// With the sign of the divisor, as Python's.
+  constexpr auto modulo(Ratio a, Ratio b) -> Ratio { return add(a, negative(multiply(floor_of(divide(a, b)), b))); }
+  constexpr auto power(Ratio base, Ratio exponent) -> Ratio {
+    if (!exponent.is_whole()) fail("has an exponent that is no whole number");
+    if (exponent.over < 0) return power(divide({1, 1}, base), negative(exponent));
+    Ratio result{1, 1};
+    // Past 64 rounds only 0, 1 and -1 have not overflowed; their powers go in a cycle of two.
+    for (std::int64_t n = exponent.over > 64 ? 64 + exponent.over % 2 : exponent.over; n > 0 && error_.empty(); --n)
+      result = multiply(result, base);
+    return result;
+  }
+
+  std::string_view text_;
+  std::string_view rest_;
+  Span<const SymbolBinding> bindings_;
+  Text error_;
+  int depth_ = 0;
+};
+
+}  // namespace detail
+
+/// Calls `visit(std::string_view)` for each symbol that an expression names, in order. O(length).
+template <class F>
+constexpr void for_each_symbol(std::string_view expression, F visit) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  for (std::size_t i = 0; i < expression.size();) {
+    std::size_t end = i;
+    while (end < expression.size() && (is_letter(expression[end]) || is_digit(expression[end]))) ++end;
+    if (end > i && is_letter(expression[i]) && (end == expression.size() || expression[end] != '('))
+      visit(expression.substr(i, end - i));
+    i = end > i ? end : i + 1;
+  }
+}
+
+/// What a symbolic expression is with symbols bound: a number, or nothing as long as one of its symbols is not bound.
+/// Errors, as `symbolic_size`: what is no whole number, too large for 64 bits, divided by 0, or no expression; a
+/// function that sizes do not need. O(length).
+///
+///     evaluate_symbolic("2*s77 + 1", bindings)  // 9, with s77 = 4
+[[nodiscard]] constexpr auto evaluate_symbolic(std::string_view expression, Span<const SymbolBinding> bindings)
+    -> Expected<std::optional<std::int64_t>> {
+  bool is_bound = true;
+  for_each_symbol(expression, [&](std::string_view symbol) {
+    bool is_known = false;
+    for (const SymbolBinding& b : bindings) is_known = is_known || b.symbol == symbol;
+    is_bound = is_bound && is_known;
+  });
+  if (!is_bound) return std::optional<std::int64_t>();
+  return detail::SymbolicEvaluator(expression, bindings).run();
+}
+
+}  // namespace fxpass
+
 // ---- fxpass/passes/alias_analysis.hpp
 
 /// @file
 /// `AliasAnalysis`: which values share a storage, through which views, and who writes where.
 ///
-/// Every tensor value is a view of a storage. Views form a tree under the storage's base, an edge being one of six
-/// steps (select, slice, diagonal, reshape, permute, expand) to which all of PyTorch's view operators are brought. A step can be
-/// replayed on a new base and inverted into one, which is all that functionalisation needs.
+/// Every tensor value is a view of a storage. Views form a tree under the storage's base, an edge being one of ten steps
+/// (select, slice, diagonal, reshape, permute, expand, strided, bitcast, conjugate, negate) to which all of PyTorch's view
+/// operators are brought. A step can be replayed on a new base and inverted into one, which is all that
+/// functionalisation needs.
 
 namespace fxpass {
 
@@ -12804,7 +13391,7 @@ inline constexpr std::uint32_t no_storage = 0xffffffffU;
 
 /// How a view is made from its parent.
 struct ViewStep {
-  /// The six steps, and what is none of them.
+  /// The ten steps, and what is none of them.
   enum class Kind : std::uint8_t {
     base,      ///< the storage's own tensor
     select,    ///< index `start` of dimension `dim`
@@ -12813,21 +13400,25 @@ struct ViewStep {
     reshape,   ///< to the view's sizes
     permute,   ///< dimension i is the parent's dimension order[i]
     expand,    ///< to the view's sizes
-    list,      ///< several views along dimension `dim`, in a list; itself no tensor
+    strided,   ///< element i at place `start` + i * strides of the parent, which is contiguous; sizes and strides are the view's
+    bitcast,   ///< the same bytes as elements of the view's dtype; the last dimension counts those
+    conjugate, ///< every element's complex conjugate
+    negate,    ///< every element's negative
+    list,      ///< several views in a list, not all of one storage, `order` their ids; itself no tensor
     opaque,    ///< a view that cannot be replayed or inverted
   };
   Kind kind = Kind::base;  ///< which step
   std::uint32_t dim = 0;   ///< of the parent, from the front
-  std::int64_t start = 0;  ///< an index of that dimension; of a diagonal, its offset
+  std::int64_t start = 0;  ///< an index of that dimension; of a diagonal, its offset; of a strided view, a place
   std::int64_t end = 0;    ///< index behind the slice; of a diagonal, its second dimension
   std::int64_t step = 1;   ///< of a slice
-  Range order;             ///< of a permute, in the analysis' pool of numbers
+  Range order;             ///< of a permute or a list, in the analysis' pool of numbers
 
   /// Whether the view cannot be replayed or inverted.
   [[nodiscard]] constexpr auto is_opaque() const -> bool { return kind == Kind::list || kind == Kind::opaque; }
   /// Whether the view holds only some of its parent's elements.
   [[nodiscard]] constexpr auto takes_part() const -> bool {
-    return kind == Kind::select || kind == Kind::slice || kind == Kind::diagonal;
+    return kind == Kind::select || kind == Kind::slice || kind == Kind::diagonal || kind == Kind::strided;
   }
 
   friend constexpr auto operator==(const ViewStep&, const ViewStep&) -> bool = default;
@@ -12904,7 +13495,7 @@ class AliasAnalysis {
       if (size == 0) return true;
     return false;
   }
-  /// For a permute: which dimension of the parent each dimension is.
+  /// For a permute: which dimension of the parent each dimension is. For a list: its members.
   [[nodiscard]] constexpr auto order(const View& v) const -> Span<const std::int64_t> {
     return numbers_.view(v.step.order);
   }
@@ -13031,7 +13622,8 @@ struct IndexedView {
 /// unknown or out of range.
 ///
 /// A step on an expanded view is taken on what was expanded, and the result expanded again: so what is written through
-/// `x.expand(2, 3)[1]` is seen to be written into x, and not into one of two copies of it.
+/// `x.expand(2, 3)[1]` is seen to be written into x, and not into one of two copies of it. A step that takes part of any
+/// other view in which elements share places (windows that overlap) is taken on the storage itself.
 class ViewMaker {
  public:
   /// Of a graph and the analysis of it; both have to outlive it.
@@ -13220,14 +13812,117 @@ class ViewMaker {
     }
     return reshape(view, sizes.view());
   }
-  /// A list of views along dimension `dim`; opaque where there is no such dimension.
-  constexpr auto list(std::uint32_t view, std::int64_t dim, NodeId node) const -> std::uint32_t {
-    const auto d = wrap_dimension(dim, analysis_.view(view).rank);
-    if (!has_geometry(view) || !d || analysis_.view(view).rank == 0) return opaque(view, node);
+  /// The elements of `g`, whose strides and offset count elements of the dtype of `view` in the storage that it is a view
+  /// of (`as_strided`). None where some of them are no elements of the storage's base, as far as that shows: all of a base
+  /// whose elements fill one stretch of storage.
+  [[nodiscard]] constexpr auto strided(std::uint32_t view, const Geometry& g) const -> std::optional<std::uint32_t> {
+    const auto memory = memory_of(view);
+    if (!memory) return std::nullopt;
+    const std::int64_t count = g.element_count();
+    const std::int64_t start = g.offset - memory->begin;
+    std::int64_t last = start;
+    for (std::uint32_t i = 0; i < g.rank(); ++i) {
+      if (g.strides[i] < 0) return std::nullopt;
+      last += (g.sizes[i] - 1) * g.strides[i];
+    }
+    const std::int64_t places = geometry(memory->view).element_count();
+    if (count != 0 && (start < 0 || last >= places)) return std::nullopt;
+    if (count != 0 && is_contiguous(g)) {
+      // One stretch of storage: a slice of it.
+      const std::int64_t all[] = {places};
+      const auto flat = reshape(memory->view, all);
+      const auto part = flat ? slice(*flat, 0, start, start + count, 1) : std::nullopt;
+      return part ? reshape(*part, g.sizes.view()) : std::nullopt;
+    }
+    ViewStep step;
+    step.kind = ViewStep::Kind::strided;
+    step.start = count == 0 ? 0 : start;
+    return analysis_.add_view(memory->view, step, analysis_.view(view).dtype, &g);
+  }
+  /// Windows of `size` along dimension `dim`, each `step_size` behind the last, as a last dimension of their own.
+  [[nodiscard]] constexpr auto unfold(std::uint32_t view, std::int64_t dim, std::int64_t size,
+                                      std::int64_t step_size) const -> std::optional<std::uint32_t> {
+    if (!has_geometry(view)) return std::nullopt;
+    Geometry g = geometry(view);
+    const auto d = wrap_dimension(dim, g.rank());
+    const std::int64_t whole = d && g.rank() != 0 ? g.sizes[*d] : 1;
+    if (!d || size < 0 || size > whole || step_size < 1) return std::nullopt;
+    if (g.rank() == 0) {
+      const std::int64_t one[] = {1};
+      const auto line = reshape(view, one);
+      return line ? slice(*line, 0, 0, size, 1) : std::nullopt;
+    }
+    const std::int64_t windows = (whole - size) / step_size + 1;
+    const std::int64_t pitch = windows == 1 ? size : step_size;  // from window to window
+    if (size > 0 && size <= pitch && windows * pitch <= whole) {
+      const auto used = slice(view, *d, 0, windows * pitch, 1);
+      if (!used) return std::nullopt;
+      Dims split = g.sizes;
+      Dims order;
+      split[*d] = windows;
+      split.push_back(0);
+      for (std::uint32_t i = g.rank(); i > *d + 1; --i) split[i] = split[i - 1];
+      split[*d + 1] = pitch;
+      for (std::uint32_t i = 0; i <= g.rank(); ++i)
+        if (i != *d + 1) order.push_back(i);
+      order.push_back(*d + 1);
+      const auto apart = reshape(*used, split.view());
+      const auto cut = apart ? slice(*apart, *d + 1, 0, size, 1) : std::nullopt;
+      return cut ? permute(*cut, order.view()) : std::nullopt;
+    }
+    g.sizes.push_back(size);
+    g.strides.push_back(g.strides[*d]);
+    g.sizes[*d] = windows;
+    g.strides[*d] *= step_size;
+    return strided(view, g);
+  }
+  /// The same bytes as elements of `dtype` (`view.dtype`).
+  [[nodiscard]] constexpr auto bitcast(std::uint32_t view, DType dtype) const -> std::optional<std::uint32_t> {
+    if (!has_geometry(view)) return std::nullopt;
+    const DType from = analysis_.view(view).dtype;
+    if (from == dtype) return view;
+    const auto g = reinterpreted(geometry(view), byte_size(from), byte_size(dtype));
+    return g ? std::optional(bitcast(view, dtype, *g)) : std::nullopt;
+  }
+  /// Complex numbers as pairs of reals, a last dimension of size 2.
+  [[nodiscard]] constexpr auto as_real(std::uint32_t view) const -> std::optional<std::uint32_t> {
+    const DType from = analysis_.view(view).dtype;
+    if (!has_geometry(view) || !is_complex(from)) return std::nullopt;
+    Geometry g = geometry(view);
+    Dims single = g.sizes;
+    single.push_back(1);
+    const auto column = reshape(view, single.view());
+    if (!column) return std::nullopt;
+    g.offset *= 2;
+    for (std::int64_t& stride : g.strides) stride *= 2;
+    g.sizes.push_back(2);
+    g.strides.push_back(1);
+    return bitcast(*column, detail::real_part(from), g);
+  }
+  /// Pairs of reals, the last dimension, as complex numbers.
+  [[nodiscard]] constexpr auto as_complex(std::uint32_t view) const -> std::optional<std::uint32_t> {
+    if (!has_geometry(view)) return std::nullopt;
+    const Geometry g = geometry(view);
+    const DType from = analysis_.view(view).dtype;
+    const bool has_twin = from == DType::f16 || from == DType::f32 || from == DType::f64;
+    if (!has_twin || g.rank() == 0 || g.sizes[g.rank() - 1] != 2) return std::nullopt;
+    const auto numbers = bitcast(view, detail::complex_of(from));
+    return numbers ? reshape(*numbers, g.sizes.view().first(g.rank() - 1)) : std::nullopt;
+  }
+  /// Every element changed alike, in its place: `conjugate` or `negate`.
+  [[nodiscard]] constexpr auto changed(std::uint32_t view, ViewStep::Kind how) const -> std::optional<std::uint32_t> {
+    if (!has_geometry(view)) return std::nullopt;
+    ViewStep step;
+    step.kind = how;
+    return add(view, step, geometry(view));
+  }
+  /// A list of views, which are its members in this order. Needs at least one.
+  [[nodiscard]] constexpr auto list(Span<const std::int64_t> members) const -> std::uint32_t {
+    const auto first = static_cast<std::uint32_t>(members[0]);
     ViewStep step;
     step.kind = ViewStep::Kind::list;
-    step.dim = *d;
-    return analysis_.add_view(view, step, analysis_.view(view).dtype, nullptr);
+    step.order = analysis_.add_numbers(members);
+    return analysis_.add_view(first, step, analysis_.view(first).dtype, nullptr);
   }
   /// A view that can be read as long as its storage is not written, and no more.
   constexpr auto opaque(std::uint32_t view, NodeId node) const -> std::uint32_t {
@@ -13319,7 +14014,43 @@ class ViewMaker {
     return analysis_.geometry(analysis_.view(view));
   }
   constexpr auto add(std::uint32_t parent, ViewStep step, const Geometry& g) const -> std::uint32_t {
+    if (step.takes_part() && g.element_count() != 0 && overlaps_itself(geometry(parent)))
+      if (const auto of_storage = strided(parent, g)) return *of_storage;
     return analysis_.add_view(parent, step, analysis_.view(parent).dtype, &g);
+  }
+  constexpr auto bitcast(std::uint32_t view, DType dtype, const Geometry& g) const -> std::uint32_t {
+    ViewStep step;
+    step.kind = ViewStep::Kind::bitcast;
+    return analysis_.add_view(view, step, dtype, &g);
+  }
+  /// All of a storage as one contiguous view, which begins at place `begin` of the storage.
+  struct Memory {
+    std::uint32_t view = no_view;
+    std::int64_t begin = 0;
+  };
+  /// The storage of `view`, in elements of its dtype; none if its base leaves places of it out, or shares some.
+  [[nodiscard]] constexpr auto memory_of(std::uint32_t view) const -> std::optional<Memory> {
+    const DType dtype = analysis_.view(view).dtype;
+    for (std::uint32_t v = view; v != no_view; v = analysis_.view(v).parent)
+      if (analysis_.view(v).step.kind == ViewStep::Kind::conjugate ||
+          analysis_.view(v).step.kind == ViewStep::Kind::negate)
+        return std::nullopt;
+    const std::uint32_t root = analysis_.storage_of(view).root;
+    if (!has_geometry(root)) return std::nullopt;
+    const Geometry g = geometry(root);
+    if (!is_non_overlapping_and_dense(g)) return std::nullopt;
+    const auto dense = is_contiguous(g) ? std::optional(root) : permute(root, storage_order(g).view());
+    const DType stored = analysis_.view(root).dtype;
+    if (!dense || stored == dtype) return dense ? std::optional(Memory{*dense, g.offset}) : std::nullopt;
+    const std::int64_t grown = byte_size(dtype) > byte_size(stored) ? byte_size(dtype) / byte_size(stored) : 1;
+    const std::int64_t places = g.element_count();
+    if (g.offset % grown != 0) return std::nullopt;
+    const std::int64_t all[] = {places};
+    const auto flat = reshape(*dense, all);
+    const auto even = flat ? slice(*flat, 0, 0, places - places % grown, 1) : std::nullopt;
+    const auto cast = even ? bitcast(*even, dtype) : std::nullopt;
+    if (!cast) return std::nullopt;
+    return Memory{*cast, g.offset * byte_size(stored) / byte_size(dtype)};
   }
   [[nodiscard]] constexpr auto slice_by(std::uint32_t view, std::int64_t dim, const Argument& item) const
       -> std::optional<std::uint32_t> {
@@ -13339,11 +14070,30 @@ class ViewRules {
   constexpr ViewRules(const Graph& graph, AliasAnalysis& analysis)
       : graph_(graph), analysis_(analysis), make_(graph, analysis) {}
 
-  /// The operand that node `id` may be a view of, always its first; `no_node` if its operator makes no views.
+  /// The operand that node `id` may be a view of: its first, or the only tensor of its list; `no_node` if its operator
+  /// makes no views, or views of several.
   [[nodiscard]] static constexpr auto viewed_operand(const Graph& graph, NodeId id) -> NodeId {
-    if (graph.op(id).view == ops::ViewRule::none) return no_node;
+    const ops::ViewRule rule = graph.op(id).view;
+    if (rule == ops::ViewRule::none) return no_node;
     const auto arguments = graph.arguments(id);
+    if (takes_a_list(rule)) {
+      const auto operands = listed_operands(graph, id);
+      return operands.size() == 1 ? operands[0] : no_node;
+    }
     return arguments.empty() || !arguments[0].is_node() ? no_node : arguments[0].node();
+  }
+  /// Whether the call makes a list of views, one of each tensor of a list.
+  [[nodiscard]] static constexpr auto views_each(const Graph& graph, NodeId id) -> bool {
+    const ops::ViewRule rule = graph.op(id).view;
+    if (graph.node(id).value_kind != ValueKind::tuple) return false;
+    return rule == ops::ViewRule::broadcast_each || rule == ops::ViewRule::reshape_each ||
+           rule == ops::ViewRule::cast_each || rule == ops::ViewRule::mesh;
+  }
+  /// The tensors that a call is given in a list or one by one, text and options apart.
+  [[nodiscard]] static constexpr auto listed_operands(const Graph& graph, NodeId id) -> SmallPool<NodeId, 8> {
+    SmallPool<NodeId, 8> operands;
+    graph.for_each_operand(id, [&](NodeId operand) { operands.push_back(operand); });
+    return operands;
   }
   /// The view that a call is, whose viewed operand is `parent`; none if it makes a fresh tensor.
   [[nodiscard]] constexpr auto derive(const Call& call, std::uint32_t parent) const -> std::optional<std::uint32_t> {
@@ -13353,32 +14103,46 @@ class ViewRules {
     return derive(call, op.view, parent);
   }
 
-  /// The view that member `index` of `list` is, a call that returns several views; opaque where that is not known. What
-  /// `list` was made of is read from the analysis: a pass of the same sweep may have changed the node's operand since.
-  [[nodiscard]] constexpr auto member(NodeId list, std::int64_t index, NodeId id) const -> std::uint32_t {
-    const std::uint32_t list_view = analysis_.view_of(list);
-    const View& views = analysis_.view(list_view);
-    const auto members = graph_.values(list);
-    const std::int64_t k = wrap_index(index, static_cast<std::int64_t>(members.size()));
-    if (views.step.kind != ViewStep::Kind::list || k < 0 || k >= static_cast<std::int64_t>(members.size()))
-      return make_.opaque(list_view, id);
-    const std::uint32_t parent = views.parent;
-    const std::uint32_t dim = views.step.dim;
-    if (graph_.op(list).view == ops::ViewRule::unbind) return or_opaque(make_.select(parent, dim, k), parent, id);
-    std::int64_t start = 0;
-    std::int64_t length = 0;
-    for (std::int64_t i = 0; i <= k; ++i) {
-      const TensorMeta& meta = members[static_cast<std::size_t>(i)];
-      if (!meta.known) return make_.opaque(parent, id);
-      const auto g = geometry_of(graph_, meta);
-      if (!g || dim >= g->rank()) return make_.opaque(parent, id);
-      start += length;
-      length = g->sizes[dim];
+  /// The list of views that a call of an operator that `views_each` is, whose operands are `parents`.
+  [[nodiscard]] constexpr auto derive_each(const Call& call, Span<const std::int64_t> parents) const -> std::uint32_t {
+    const auto metas = graph_.values(call.id());
+    Pool<std::int64_t> members;
+    for (std::size_t i = 0; i < parents.size(); ++i) {
+      const auto parent = static_cast<std::uint32_t>(parents[i]);
+      const auto g = i < metas.size() && metas[i].known ? geometry_of(graph_, metas[i]) : std::nullopt;
+      std::optional<std::uint32_t> view;
+      if (g && !analysis_.view(parent).step.is_opaque()) view = member_of_each(call, parent, i, parents.size(), *g);
+      members.push_back(view ? *view : make_.opaque(parent, call.id()));
     }
-    return or_opaque(make_.slice(parent, dim, start, start + length, 1), parent, id);
+    return make_.list(members.view());
+  }
+  /// The view that `list[index]` is, `list` being a view of kind list: a member, or a list of members for a slice;
+  /// opaque where there is no such member. What `list` was made of is read from the analysis: a pass of the same sweep may
+  /// have changed its operands since.
+  [[nodiscard]] constexpr auto member(std::uint32_t list, const Argument& index, NodeId id) const -> std::uint32_t {
+    const View views = analysis_.view(list);
+    if (views.step.kind != ViewStep::Kind::list) return make_.opaque(list, id);
+    const auto members = analysis_.order(views);
+    const auto count = static_cast<std::int64_t>(members.size());
+    if (index.is(ArgumentKind::slice)) {
+      const auto bounds = slice_argument(graph_, index);
+      if (!bounds || bounds->step < 1) return make_.opaque(list, id);
+      const SliceBounds b = clamp_slice(bounds->start, bounds->stop, bounds->step, count);
+      Pool<std::int64_t> kept;
+      for (std::int64_t i = b.start; i < b.end; i += b.step) kept.push_back(members[static_cast<std::size_t>(i)]);
+      return kept.empty() ? make_.opaque(list, id) : make_.list(kept.view());
+    }
+    if (!index.is(ArgumentKind::integer)) return make_.opaque(list, id);
+    const std::int64_t k = wrap_index(index.integer(), count);
+    if (k < 0 || k >= count) return make_.opaque(list, id);
+    return static_cast<std::uint32_t>(members[static_cast<std::size_t>(k)]);
   }
 
  private:
+  /// Whether the operand is the only tensor of a list.
+  [[nodiscard]] static constexpr auto takes_a_list(ops::ViewRule rule) -> bool {
+    return rule == ops::ViewRule::only_one || rule == ops::ViewRule::only_one_flat || rule == ops::ViewRule::einsum;
+  }
   [[nodiscard]] constexpr auto or_opaque(std::optional<std::uint32_t> view, std::uint32_t parent, NodeId id) const
       -> std::uint32_t {
     return view ? *view : make_.opaque(parent, id);
@@ -13412,8 +14176,40 @@ class ViewRules {
     const View& from = analysis_.view(parent);
     switch (rule) {
       case ops::ViewRule::none: return std::nullopt;
-      case ops::ViewRule::identity: return parent;
-      case ops::ViewRule::identity_if_real: return is_complex(from.dtype) ? make_.opaque(parent, id) : parent;
+      case ops::ViewRule::identity:
+      case ops::ViewRule::only_one: return parent;
+      case ops::ViewRule::identity_if_real: return is_complex(from.dtype) ? std::nullopt : std::optional(parent);
+      case ops::ViewRule::identity_if_resolved: return is_lazy(parent) ? std::nullopt : std::optional(parent);
+      case ops::ViewRule::identity_if_same_size: {
+        const auto sizes = result_sizes(id);
+        if (!sizes || !from.has_geometry) return make_.opaque(parent, id);
+        const bool is_same = from.rank != 0 && same_elements(sizes->view(), analysis_.sizes(from));
+        return is_same ? std::optional(parent) : std::nullopt;
+      }
+      case ops::ViewRule::conjugate:
+        return is_complex(from.dtype) ? or_opaque(make_.changed(parent, ViewStep::Kind::conjugate), parent, id) : parent;
+      case ops::ViewRule::negate: return or_opaque(make_.changed(parent, ViewStep::Kind::negate), parent, id);
+      case ops::ViewRule::real:
+        return is_complex(from.dtype) ? or_opaque(part_of_complex(parent, 0), parent, id) : parent;
+      case ops::ViewRule::imag: return or_opaque(part_of_complex(parent, 1), parent, id);
+      case ops::ViewRule::as_real: return or_opaque(make_.as_real(parent), parent, id);
+      case ops::ViewRule::as_complex: return or_opaque(make_.as_complex(parent), parent, id);
+      case ops::ViewRule::bitcast: {
+        const TensorMeta* meta = graph_.tensor(id);
+        return or_opaque(meta != nullptr ? make_.bitcast(parent, meta->dtype) : std::nullopt, parent, id);
+      }
+      case ops::ViewRule::strided: return or_opaque(strided(call, parent), parent, id);
+      case ops::ViewRule::unfold: {
+        const auto dim = call.integer("dimension");
+        const auto size = call.integer("size");
+        const auto step = call.integer("step");
+        return or_opaque(dim && size && step ? make_.unfold(parent, *dim, *size, *step) : std::nullopt, parent, id);
+      }
+      case ops::ViewRule::einsum: return einsum(call, parent);
+      case ops::ViewRule::only_one_flat: {
+        if (!from.has_geometry) return make_.opaque(parent, id);
+        return is_contiguous(analysis_.geometry(from)) ? to_result_shape(id, parent) : std::nullopt;
+      }
       case ops::ViewRule::select: {
         const auto dim = call.integer("dim");
         const auto index = call.integer("index");
@@ -13440,6 +14236,7 @@ class ViewRules {
         return or_opaque(make_.slice(parent, *dim, first, first + *length, 1), parent, id);
       }
       case ops::ViewRule::reshape:
+      case ops::ViewRule::reshape_each:  // of one tensor, which is no list
       case ops::ViewRule::unsqueeze:
       case ops::ViewRule::squeeze: return or_opaque(to_result_shape(id, parent), parent, id);
       case ops::ViewRule::flatten:
@@ -13471,9 +14268,13 @@ class ViewRules {
         return or_opaque(make_.permute(parent, order.view()), parent, id);
       }
       case ops::ViewRule::swap_last_dimensions:
-        // The conjugate of a complex tensor is another thing.
-        if (!from.has_geometry || from.rank < 2 || is_complex(from.dtype)) return make_.opaque(parent, id);
-        return or_opaque(swap(parent, from.rank - 2, from.rank - 1), parent, id);
+      case ops::ViewRule::conjugate_transpose: {
+        if (!from.has_geometry) return make_.opaque(parent, id);
+        const bool conjugates = rule == ops::ViewRule::conjugate_transpose && is_complex(from.dtype);
+        auto view = from.rank < 2 ? std::optional(parent) : swap(parent, from.rank - 2, from.rank - 1);
+        if (view && conjugates) view = make_.changed(*view, ViewStep::Kind::conjugate);
+        return or_opaque(view, parent, id);
+      }
       case ops::ViewRule::move_dimensions: {
         const auto order = moved_order(call, from.rank);
         return or_opaque(order ? make_.permute(parent, order->view()) : std::nullopt, parent, id);
@@ -13486,12 +14287,27 @@ class ViewRules {
         return or_opaque(known ? make_.diagonal(parent, *offset, *dim1, *dim2) : std::nullopt, parent, id);
       }
       case ops::ViewRule::permute: {
-        const auto order = numbers(call, "dims");
+        auto order = numbers(call, "dims");
+        if (!order) order = numbers(call, "permutation");
         return or_opaque(order ? make_.permute(parent, order->view()) : std::nullopt, parent, id);
       }
       case ops::ViewRule::expand: {
         const auto sizes = result_sizes(id);
         return or_opaque(sizes ? make_.expand(parent, sizes->view()) : std::nullopt, parent, id);
+      }
+      case ops::ViewRule::broadcast_in_dim: {
+        const auto sizes = result_sizes(id);
+        const auto places = numbers(call, "broadcast_dimensions");
+        if (!sizes || !places || !from.has_geometry || places->size() != from.rank) return make_.opaque(parent, id);
+        Dims placed;
+        placed.resize(sizes->size(), 1);
+        for (std::uint32_t i = 0; i < places->size(); ++i) {
+          const auto place = wrap_dimension((*places)[i], sizes->size());
+          if (!place) return make_.opaque(parent, id);
+          placed[*place] = analysis_.sizes(from)[i];
+        }
+        const auto view = make_.reshape(parent, placed.view());
+        return or_opaque(view ? make_.expand(*view, sizes->view()) : std::nullopt, parent, id);
       }
       case ops::ViewRule::getitem: {
         const auto arguments = graph_.arguments(id);
@@ -13506,7 +14322,11 @@ class ViewRules {
       case ops::ViewRule::maybe_cast: return cast(call, parent);
       case ops::ViewRule::maybe_contiguous: {
         if (!from.has_geometry) return make_.opaque(parent, id);
-        return is_contiguous(analysis_.geometry(from)) ? std::optional(parent) : std::nullopt;
+        const auto given = call.given("memory_format");
+        const bool is_named = given && given->is(ArgumentKind::memory_format);
+        const MemoryFormat format = is_named ? given->memory_format() : MemoryFormat::contiguous_format;
+        if (given && !is_named) return make_.opaque(parent, id);
+        return is_contiguous(analysis_.geometry(from), format) ? std::optional(parent) : std::nullopt;
       }
       case ops::ViewRule::maybe_dropout: {
         const auto train = call.boolean("train");
@@ -13517,11 +14337,189 @@ class ViewRules {
       case ops::ViewRule::split:
       case ops::ViewRule::unbind: {
         const auto dim = call.integer("dim");
-        return dim ? make_.list(parent, *dim, id) : make_.opaque(parent, id);
+        return dim ? pieces(call, parent, *dim) : make_.opaque(parent, id);
       }
+      case ops::ViewRule::split_columns:
+        return pieces(call, parent, from.has_geometry && from.rank == 1 ? 0 : 1);
+      case ops::ViewRule::split_rows: return pieces(call, parent, 0);
+      case ops::ViewRule::split_depth: return pieces(call, parent, 2);
+      case ops::ViewRule::unflatten: return pieces(call, parent, 0);
+      case ops::ViewRule::broadcast_each:
+      case ops::ViewRule::cast_each:
+      case ops::ViewRule::mesh:
       case ops::ViewRule::opaque: return make_.opaque(parent, id);
     }
     return make_.opaque(parent, id);
+  }
+
+  /// A list of neighbouring parts of dimension `dim`, whose lengths the metadata of the results states; of `unbind`, of all
+  /// selections. Opaque where those are not known.
+  [[nodiscard]] constexpr auto pieces(const Call& call, std::uint32_t parent, std::int64_t dim) const -> std::uint32_t {
+    const NodeId id = call.id();
+    const View from = analysis_.view(parent);
+    const auto d = from.has_geometry && from.rank != 0 ? wrap_dimension(dim, from.rank) : std::nullopt;
+    const auto metas = graph_.values(id);
+    if (!d || metas.empty()) return make_.opaque(parent, id);
+    const ops::ViewRule rule = call.op().view;
+    Pool<std::int64_t> members;
+    std::int64_t start = 0;
+    for (const TensorMeta& meta : metas) {
+      const auto g = meta.known ? geometry_of(graph_, meta) : std::nullopt;
+      std::optional<std::uint32_t> view;
+      if (rule == ops::ViewRule::unbind) {
+        view = make_.select(parent, *d, start++);
+      } else if (g && rule == ops::ViewRule::unflatten) {
+        view = make_.slice(parent, *d, start, start + g->element_count(), 1);
+        if (view) view = make_.reshape(*view, g->sizes.view());
+        start += g->element_count();
+      } else if (g && g->rank() == from.rank) {
+        view = make_.slice(parent, *d, start, start + g->sizes[*d], 1);
+        start += g->sizes[*d];
+      }
+      if (!view) return make_.opaque(parent, id);
+      members.push_back(*view);
+    }
+    return make_.list(members.view());
+  }
+  /// Member `index` of a list made of `count` tensors, each member a view of the tensor at the same place. `g` is the
+  /// geometry that the metadata of the member states.
+  [[nodiscard]] constexpr auto member_of_each(const Call& call, std::uint32_t parent, std::size_t index,
+                                              std::size_t count, const Geometry& g) const
+      -> std::optional<std::uint32_t> {
+    switch (call.op().view) {
+      case ops::ViewRule::broadcast_each: return make_.expand(parent, g.sizes.view());
+      case ops::ViewRule::reshape_each: return make_.reshape(parent, g.sizes.view());
+      case ops::ViewRule::cast_each:
+        // What is cast has a storage of its own, of which nothing is known by the list.
+        return analysis_.view(parent).dtype == graph_.values(call.id())[index].dtype ? std::optional(parent) : std::nullopt;
+      default: break;
+    }
+    // A grid: tensor i lies along dimension i, the first two exchanged where rows are y.
+    const auto indexing = call.given("indexing");
+    if (indexing && !indexing->is(ArgumentKind::string)) return std::nullopt;
+    const bool is_xy = indexing && graph_.text(indexing->text()) == "xy" && count >= 2;
+    const std::size_t along = is_xy && index < 2 ? 1 - index : index;
+    if (g.rank() != count) return std::nullopt;
+    Dims line;
+    line.resize(static_cast<std::uint32_t>(count), 1);
+    line[static_cast<std::uint32_t>(along)] = analysis_.geometry(analysis_.view(parent)).element_count();
+    const auto placed = make_.reshape(parent, line.view());
+    return placed ? make_.expand(*placed, g.sizes.view()) : std::nullopt;
+  }
+  /// `as_strided`: where no offset is given it is that of the tensor.
+  [[nodiscard]] constexpr auto strided(const Call& call, std::uint32_t parent) const -> std::optional<std::uint32_t> {
+    const View& from = analysis_.view(parent);
+    const auto sizes = numbers(call, "size");
+    const auto strides = numbers(call, "stride");
+    const bool is_given = call.has("storage_offset");
+    const auto offset = is_given ? call.integer("storage_offset") : std::optional(from.offset);
+    if (!sizes || !strides || !offset || sizes->size() != strides->size() || (!is_given && !from.has_geometry))
+      return std::nullopt;
+    Geometry g;
+    g.sizes = *sizes;
+    g.strides = *strides;
+    g.offset = *offset;
+    return make_.strided(parent, g);
+  }
+  /// The real or the imaginary parts of complex numbers.
+  [[nodiscard]] constexpr auto part_of_complex(std::uint32_t parent, std::int64_t which) const
+      -> std::optional<std::uint32_t> {
+    const auto pairs = make_.as_real(parent);
+    return pairs ? make_.select(*pairs, -1, which) : std::nullopt;
+  }
+  /// `einsum` of one tensor: reordered dimensions and diagonals are a view, sums are none.
+  [[nodiscard]] constexpr auto einsum(const Call& call, std::uint32_t parent) const -> std::optional<std::uint32_t> {
+    const NodeId id = call.id();
+    const auto equation = call.string("equation");
+    if (!equation || !analysis_.view(parent).has_geometry) return make_.opaque(parent, id);
+    const auto arrow = equation->find("->");
+    const auto from = labels(equation->substr(0, arrow), analysis_.view(parent).rank);
+    if (!from) return make_.opaque(parent, id);
+    std::optional<Dims> to;
+    if (arrow == std::string_view::npos)
+      to = labels_met_once(*from);
+    else
+      to = labels(equation->substr(arrow + 2), analysis_.view(parent).rank, from->view());
+    if (!to) return make_.opaque(parent, id);
+    for (const std::int64_t label : *from)
+      if (!holds(*to, label)) return std::nullopt;
+    Dims dims = *from;
+    std::optional<std::uint32_t> view = parent;
+    for (std::uint32_t i = 0; view && i < dims.size(); ++i)
+      for (std::uint32_t j = i + 1; view && j < dims.size(); ++j) {
+        if (dims[i] != dims[j]) continue;
+        view = make_.diagonal(*view, 0, i, j);
+        const std::int64_t label = dims[i];
+        dims = without(without(dims.view(), j).view(), i);
+        dims.push_back(label);
+        i = 0;
+        j = 0;
+      }
+    if (!view) return make_.opaque(parent, id);
+    Dims order;
+    for (const std::int64_t label : *to)
+      for (std::uint32_t i = 0; i < dims.size(); ++i)
+        if (dims[i] == label) order.push_back(i);
+    return or_opaque(order.empty() ? view : make_.permute(*view, order.view()), parent, id);
+  }
+  /// The labels of dimensions on one side of an equation: letters, and negative numbers, ascending, for those that an
+  /// Ellipsis stands for: what is left of `rank`, or the ones that `known` holds. None for any other text.
+  [[nodiscard]] static constexpr auto labels(std::string_view text, std::uint32_t rank,
+                                             Span<const std::int64_t> known = {}) -> std::optional<Dims> {
+    std::int64_t letters = 0;
+    for (const char c : text) letters += is_letter(c) ? 1 : 0;
+    Dims result;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (text[i] == ' ') continue;
+      if (is_letter(text[i])) {
+        result.push_back(text[i]);
+      } else if (text.substr(i, 3) == "...") {
+        i += 2;
+        for (const std::int64_t label : known)
+          if (label < 0) result.push_back(label);
+        if (known.empty())
+          for (std::int64_t left = static_cast<std::int64_t>(rank) - letters; left > 0; --left) result.push_back(-left);
+      } else {
+        return std::nullopt;
+      }
+    }
+    return known.empty() && result.size() != rank ? std::nullopt : std::optional(result);
+  }
+  [[nodiscard]] static constexpr auto is_letter(char c) -> bool {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  }
+  [[nodiscard]] static constexpr auto holds(const Dims& dims, std::int64_t label) -> bool {
+    for (const std::int64_t d : dims)
+      if (d == label) return true;
+    return false;
+  }
+  /// Where an equation has no arrow: dimensions of an Ellipsis, then the letters that stand there once, by alphabet.
+  [[nodiscard]] static constexpr auto labels_met_once(const Dims& from) -> Dims {
+    Dims result;
+    for (std::uint32_t i = 0; i < from.size(); ++i) {
+      std::uint32_t count = 0;
+      for (const std::int64_t label : from) count += label == from[i] ? 1 : 0;
+      if (count != 1) continue;
+      result.push_back(from[i]);
+      for (std::uint32_t k = result.size() - 1; k > 0 && result[k - 1] > result[k]; --k) std::swap(result[k - 1], result[k]);
+    }
+    return result;
+  }
+  [[nodiscard]] static constexpr auto without(Span<const std::int64_t> numbers, std::uint32_t index) -> Dims {
+    Dims result;
+    result.append(numbers.first(index));
+    result.append(numbers.subspan(index + 1));
+    return result;
+  }
+  /// Whether elements of the view are other than those that are stored: it conjugates or negates, and not twice.
+  [[nodiscard]] constexpr auto is_lazy(std::uint32_t view) const -> bool {
+    bool conjugates = false;
+    bool negates = false;
+    for (std::uint32_t v = view; v != no_view; v = analysis_.view(v).parent) {
+      conjugates = conjugates != (analysis_.view(v).step.kind == ViewStep::Kind::conjugate);
+      negates = negates != (analysis_.view(v).step.kind == ViewStep::Kind::negate);
+    }
+    return conjugates || negates;
   }
 
   [[nodiscard]] constexpr auto swap(std::uint32_t parent, std::uint32_t a, std::uint32_t b) const
@@ -13570,14 +14568,12 @@ class ViewRules {
         graph_.device(after->device) != graph_.device(before->device))
       return std::nullopt;
     const auto format = call.given("memory_format");
-    const bool keeps_format = !format || format->is_none() || (format->is(ArgumentKind::memory_format) &&
-                                                               format->memory_format() == MemoryFormat::preserve_format);
-    if (keeps_format) return parent;
+    if (!format || format->is_none()) return parent;
+    if (!format->is(ArgumentKind::memory_format)) return make_.opaque(parent, call.id());
+    if (format->memory_format() == MemoryFormat::preserve_format) return parent;
     const View& from = analysis_.view(parent);
-    if (!from.has_geometry || !format->is(ArgumentKind::memory_format) ||
-        format->memory_format() != MemoryFormat::contiguous_format)
-      return make_.opaque(parent, call.id());
-    return is_contiguous(analysis_.geometry(from)) ? std::optional(parent) : std::nullopt;
+    if (!from.has_geometry) return make_.opaque(parent, call.id());
+    return suggested_format(analysis_.geometry(from)) == format->memory_format() ? std::optional(parent) : std::nullopt;
   }
 
   /// Whether an index holds a tensor or a list of numbers: advanced indexing always copies.
@@ -13606,14 +14602,6 @@ class ViewRules {
 namespace fxpass {
 
 namespace detail {
-/// Whether a graph, or a graph inside it, holds an operator that may write.
-[[nodiscard]] constexpr auto holds_writes(const Graph& graph) -> bool {
-  for (const Operator& op : graph.operators())
-    if (op.writes) return true;
-  for (const Graph& inner : graph.subgraphs())
-    if (holds_writes(inner)) return true;
-  return false;
-}
 /// Whether a normalisation updates running statistics, as far as its arguments say: they have to be given, and the mode
 /// has to be that of training. True of all operators that are no normalisation.
 [[nodiscard]] constexpr auto may_update_statistics(const Graph& graph, NodeId id) -> bool {
@@ -13633,6 +14621,16 @@ namespace detail {
   // PyTorch's own names say whether they write; higher-order operators get what they write as a graph, or say so too.
   if (name.starts_with("higher_order.")) return name.find("mutation") != std::string_view::npos;
   return !name.starts_with("aten.") && !name.starts_with("prims.");
+}
+
+/// The operands of a call of `cond` of the form (predicate, graph, graph, operands); none for any other call. Valid until
+/// arguments are added.
+[[nodiscard]] constexpr auto cond_operands(const Graph& graph, NodeId id) -> std::optional<Span<const Argument>> {
+  const auto arguments = graph.arguments(id);
+  if (graph.target(id) != "torch.ops.higher_order.cond" || arguments.size() != 4 || arguments[3].is_keyword() ||
+      !arguments[1].is(ArgumentKind::subgraph) || !arguments[2].is(ArgumentKind::subgraph) || !arguments[3].is_sequence())
+    return std::nullopt;
+  return graph.children(arguments[3]);
 }
 
 }  // namespace detail
@@ -13669,6 +14667,26 @@ class AliasAnalyser {
                                 "' hides what it reads and writes; trace through it or inline it first"));
       case NodeKind::call_function:
       case NodeKind::call_method: return visit_call(graph, id);
+    }
+    return {};
+  }
+  /// Takes in all nodes.
+  constexpr auto visit_all(const Graph& graph) -> Status {
+    for (NodeId id; id.index < graph.node_count(); ++id.index)
+      if (Status visited = visit(graph, id); !visited) return visited;
+    return {};
+  }
+
+  /// Refuses the first write into an input of `inner`, a graph that a call runs, of those that `allowed` is zero for.
+  [[nodiscard]] static constexpr auto refuse_writes_of_inputs(const Graph& inner, const AliasAnalysis& analysis,
+                                                              Span<const std::uint8_t> allowed) -> Status {
+    for (const Write& write : analysis.writes()) {
+      const NodeId base = analysis.storage_of(write.view).base;
+      const std::uint32_t input = inner.input_of(base);
+      if (input != no_input && allowed[input] == 0)
+        return error_at(inner, write.node, DiagnosticCode::unsupported_mutation,
+                        text_of("writes into '", inner.name(base), "', an operand of the graph that it is in; of the "
+                                "operators that run graphs, fxpass carries this out for torch.cond alone"));
     }
     return {};
   }
@@ -13738,8 +14756,7 @@ class AliasAnalyser {
 
   constexpr auto visit_call(const Graph& graph, NodeId id) -> Status {
     const Operator& op = graph.op(id);
-    if (!graph.subgraphs().empty())
-      if (Status refused = refuse_writing_subgraphs(graph, id); !refused) return refused;
+    if (runs_graphs(graph, id)) return visit_graph_call(graph, id);
     if (op.writes) {
       const ops::WriteRule rule = op.write_rule;
       if (Status recorded = record_writes(graph, id, rule); !recorded) return recorded;
@@ -13764,6 +14781,10 @@ class AliasAnalyser {
       add_unknown(graph, id);
       return {};
     }
+    if (ViewRules::views_each(graph, id)) {
+      visit_list(graph, id);
+      return {};
+    }
     const NodeId viewed = ViewRules::viewed_operand(graph, id);
     if (viewed == no_node) return {};
     const std::uint32_t parent = view_of(graph, viewed);
@@ -13782,11 +14803,11 @@ class AliasAnalyser {
   constexpr void visit_member(const Graph& graph, NodeId id) {
     const auto arguments = graph.arguments(id);
     const NodeId tuple = arguments[0].node();
-    const std::int64_t index = arguments[1].is(ArgumentKind::integer) ? arguments[1].integer() : -1;
     if (graph.op(tuple).view != ops::ViewRule::none && view_of(graph, tuple) != no_view) {
-      analysis_->set_view(id, ViewRules(graph, *analysis_).member(tuple, index, id));
+      analysis_->set_view(id, ViewRules(graph, *analysis_).member(analysis_->view_of(tuple), arguments[1], id));
       return;
     }
+    const std::int64_t index = arguments[1].is(ArgumentKind::integer) ? arguments[1].integer() : -1;
     const std::uint64_t hash =
         (std::uint64_t{tuple.index} << 32U | static_cast<std::uint32_t>(index)) * 0x9e3779b97f4a7c15ULL;
     const std::uint32_t known = member_table_.find(hash, [&](std::uint32_t i) {
@@ -13797,15 +14818,140 @@ class AliasAnalyser {
       return;
     }
     member_table_.insert(hash, members_.push_back({tuple, index, add_fresh(graph, id)}));
+    // What may be any of the operands may be so in each of its parts.
+    const std::uint32_t whole = analysis_->view_of(tuple);
+    if (whole == no_view || !analysis_->storage_of(whole).of_unknown_origin) return;
+    Pool<std::int64_t> bases;
+    bases.append(analysis_->possible_bases(analysis_->view(whole).storage));
+    analysis_->mark_unknown_origin(id, bases.view());
   }
 
-  [[nodiscard]] static constexpr auto refuse_writing_subgraphs(const Graph& graph, NodeId id) -> Status {
-    for (const Argument& a : graph.arguments(id))
-      if (a.is(ArgumentKind::subgraph) && detail::holds_writes(graph.subgraphs()[a.subgraph()]))
-        return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                        text_of("a graph passed to ", graph.target(id),
-                                " writes into a tensor; writes inside nested graphs are not carried out"));
+  /// A list of views of several tensors.
+  constexpr void visit_list(const Graph& graph, NodeId id) {
+    Pool<std::int64_t> parents;
+    for (const NodeId operand : ViewRules::listed_operands(graph, id))
+      if (const std::uint32_t view = view_of(graph, operand); view != no_view) parents.push_back(view);
+    if (parents.empty()) return;
+    analysis_->set_view(id, ViewRules(graph, *analysis_).derive_each(call_of(graph, id), parents.view()));
+  }
+
+  // Graphs that calls run ----------------------------------------------------------------------------------------------
+  /// What a graph inside the graph does, as its caller sees it.
+  struct Effects {
+    Status analysed;            ///< an error if that is not known
+    Pool<OutputSpec> written;   ///< the inputs it writes, as far as they are among its outputs
+    std::uint32_t results = 0;  ///< outputs that are none of these
+    bool is_fresh = true;       ///< none of its results is an input, part of one, or part of another result
+  };
+  constexpr auto effects_of(const Graph& graph, std::uint32_t number) -> const Effects& {
+    if (effects_.size() < graph.subgraphs().size()) effects_.resize(graph.subgraphs().size());
+    std::optional<Effects>& known = effects_[number];
+    if (!known) known = analyse(graph.subgraphs()[number], number);
+    return *known;
+  }
+  /// O(nodes + arguments).
+  [[nodiscard]] constexpr auto analyse(const Graph& inner, std::uint32_t number) const -> Effects {
+    Effects effects;
+    AliasAnalysis analysis;
+    AliasAnalyser analyser(analysis, kernels_, unknown_kernels_);
+    effects.analysed = analyser.visit_all(inner);
+    if (!effects.analysed) {
+      effects.analysed = detail::in_subgraph(number, std::move(effects.analysed.error()));
+      return effects;
+    }
+    const auto values = inner.arguments(inner.output_node());
+    Pool<std::uint8_t> is_surfaced;
+    is_surfaced.resize(static_cast<std::uint32_t>(inner.inputs().size()), 0);
+    Pool<std::int64_t> storages;
+    for (std::uint32_t i = 0; i < inner.outputs().size(); ++i) {
+      const OutputSpec& output = inner.outputs()[i];
+      if (is_mutation(output.kind)) {
+        is_surfaced[output.input] = 1;
+        effects.written.push_back(output);
+        continue;
+      }
+      ++effects.results;
+      if (values[i].is_node()) effects.is_fresh = effects.is_fresh && is_fresh(inner, analysis, values[i].node(), storages);
+    }
+    if (Status refused = refuse_writes_of_inputs(inner, analysis, is_surfaced.view()); !refused)
+      effects.analysed = detail::in_subgraph(number, std::move(refused.error()));
+    return effects;
+  }
+  /// Whether a value that a graph returns is a tensor of its own. `storages` has those of the values before.
+  [[nodiscard]] static constexpr auto is_fresh(const Graph& inner, const AliasAnalysis& analysis, NodeId value,
+                                               Pool<std::int64_t>& storages) -> bool {
+    const std::uint32_t view = analysis.view_of(value);
+    const NodeId base = view == no_view ? value : analysis.storage_of(view).base;
+    const NodeKind kind = inner.node(base).kind;
+    if (kind == NodeKind::placeholder || kind == NodeKind::get_attr) return false;
+    if (view != no_view && analysis.storage_of(view).of_unknown_origin) return false;
+    for (const std::int64_t storage : storages)
+      if (storage == base.index) return false;
+    storages.push_back(base.index);
+    return true;
+  }
+  /// Whether the operator gives what its graphs return, or copies of that, and nothing else.
+  [[nodiscard]] static constexpr auto returns_what_graphs_do(const Graph& graph, NodeId id) -> bool {
+    constexpr std::string_view operators[] = {"cond", "while_loop", "map_impl", "scan", "associative_scan"};
+    std::string_view name = graph.target(id);
+    constexpr std::string_view prefix = "torch.ops.higher_order.";
+    if (!name.starts_with(prefix)) return false;
+    name.remove_prefix(prefix.size());
+    for (const std::string_view known : operators)
+      if (name == known) return true;
+    return false;
+  }
+  [[nodiscard]] static constexpr auto runs_graphs(const Graph& graph, NodeId id) -> bool {
+    bool found = false;
+    graph.for_each_subgraph(id, [&](std::uint32_t) { found = true; });
+    return found;
+  }
+  constexpr auto visit_graph_call(const Graph& graph, NodeId id) -> Status {
+    Status status;
+    bool is_fresh = returns_what_graphs_do(graph, id);
+    std::uint32_t first = no_view;  // of the graphs that write operands
+    graph.for_each_subgraph(id, [&](std::uint32_t number) {
+      if (!status) return;
+      const Effects& effects = effects_of(graph, number);
+      status = effects.analysed;
+      is_fresh = is_fresh && effects.is_fresh;
+      if (first == no_view && !effects.written.empty()) first = number;
+    });
+    if (status && first != no_view) status = record_graph_writes(graph, id, effects_of(graph, first));
+    if (!status) return status;
+    if (!is_fresh) add_unknown(graph, id);
     return {};
+  }
+  /// The operands that the branches of `cond` write get their new values from its last results: `surface_writes` has
+  /// seen to it that branches agree.
+  constexpr auto record_graph_writes(const Graph& graph, NodeId id, const Effects& effects) -> Status {
+    const auto operands = detail::cond_operands(graph, id);
+    std::uint32_t result = effects.results;
+    for (const OutputSpec& written : effects.written) {
+      const Argument operand = operands && written.input < operands->size() ? (*operands)[written.input] : Argument();
+      const std::uint32_t view = operand.is_node() ? view_of(graph, operand.node()) : no_view;
+      if (view == no_view)
+        return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                        text_of("a graph that it runs writes into operand ", written.input, ", which is no tensor here, or "
+                                "not one that fxpass can give a new value"));
+      std::uint32_t sharers = 0;
+      for (const Argument& other : *operands)
+        if (other.is_node() && may_share(analysis_->view_of(other.node()), view)) ++sharers;
+      if (sharers > 1)
+        return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                        text_of("a graph that it runs writes into '", graph.name(operand.node()), "', and another operand "
+                                "may be part of the same tensor"));
+      if (Status recorded = record(graph, id, view, result++, false); !recorded) return recorded;
+    }
+    return {};
+  }
+  [[nodiscard]] constexpr auto may_share(std::uint32_t other, std::uint32_t view) const -> bool {
+    if (other == no_view) return false;
+    const std::uint32_t storage = analysis_->view(view).storage;
+    if (analysis_->view(other).storage == storage) return true;
+    for (const std::int64_t base : analysis_->possible_bases(analysis_->view(other).storage))
+      if (base == storage) return true;
+    return false;
   }
 
   // Writes -----------------------------------------------------------------------------------------------------------
@@ -13928,17 +15074,29 @@ class AliasAnalyser {
                       text_of("writes into attribute '", graph.target(storage.base),
                               "'; lift it to an input of the graph, or its new value is lost"));
     bool takes_part = false;
-    bool takes_part_of_expanded = false;
+    bool takes_part_of_shared = false;
     for (std::uint32_t v = view_id; v != no_view; v = analysis_->view(v).parent) {
-      const ViewStep& step = analysis_->view(v).step;
+      const View& above = analysis_->view(v);
+      const ViewStep& step = above.step;
       if (step.is_opaque()) return opaque_error(graph, id, view_id);
+      takes_part_of_shared = takes_part_of_shared || (takes_part && overlaps_itself(analysis_->geometry(above)));
       takes_part = takes_part || step.takes_part();
-      takes_part_of_expanded = takes_part_of_expanded || (takes_part && step.kind == ViewStep::Kind::expand);
+      if (step.kind == ViewStep::Kind::bitcast &&
+          (above.dtype == DType::boolean || analysis_->view(above.parent).dtype == DType::boolean))
+        return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                        text_of("writes into '", base(), "' through a view that takes bools for numbers or numbers for "
+                                "bools; a byte that is neither 0 nor 1 is no bool"));
     }
-    if (takes_part_of_expanded)
+    if (takes_part_of_shared)
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                      text_of("writes into part of an expanded and reshaped view of '", base(),
-                              "'; fxpass cannot tell which places that is"));
+                      text_of("writes into part of a view of '", base(), "' in which elements share places, and the "
+                              "places of '", base(), "' do not fill a stretch of memory; fxpass cannot tell which "
+                              "places that is"));
+    if (view.has_geometry && !writes_one_value && overlaps_itself(analysis_->geometry(view)) &&
+        !has_expanded_dimension(analysis_->sizes(view), analysis_->strides(view)))
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of("writes into windows of '", base(), "' that overlap, several elements of which are one "
+                              "place; which of their values stays is not defined, clone() them first"));
     if (view.has_geometry && !writes_one_value && has_expanded_dimension(analysis_->sizes(view), analysis_->strides(view))) {
       const Text what = text_of("writes into an expanded view of '", base(), "', several elements of which are one place; ");
       // Writes by a mask or by indices PyTorch lets through with a warning, and says no more of what they do.
@@ -13986,7 +15144,8 @@ class AliasAnalyser {
       if (other == no_view || other == view_id) return;
       const View& source = analysis_->view(other);
       if (source.storage == target.storage && source.has_geometry)
-        overlaps = overlaps || partially_overlap(analysis_->geometry(target), analysis_->geometry(source));
+        overlaps = overlaps || partially_overlap(in_bytes(analysis_->geometry(target), byte_size(target.dtype)),
+                                                 in_bytes(analysis_->geometry(source), byte_size(source.dtype)));
     };
     // setitem does not read what it writes into; a kernel's operands are its own affair.
     const ops::WriteRule rule = graph.op(id).write_rule;
@@ -14018,6 +15177,7 @@ class AliasAnalyser {
   detail::IdTable shared_table_;
   Pool<Member> members_;
   detail::IdTable member_table_;
+  std::vector<std::optional<Effects>> effects_;  ///< by subgraph
 };
 
 }  // namespace fxpass
@@ -14048,6 +15208,17 @@ namespace detail {
     if (is_mutation(spec.kind) && spec.input < surfaced.size()) surfaced[spec.input] = 1;
   return surfaced;
 }
+/// The first error of `check` at a node of the graph, or of a graph that one of its nodes runs. O(nodes + arguments), and
+/// what `check` takes.
+template <class Check>
+constexpr auto check_nodes(const Graph& graph, Check&& check) -> Status {
+  for (NodeId id; id.index < graph.node_count(); ++id.index)
+    if (Status done = check(graph, id); !done) return done;
+  for (const std::uint32_t number : graph.subgraphs_in_use())
+    if (Status done = check_nodes(graph.subgraphs()[number], check); !done)
+      return in_subgraph(number, std::move(done.error()));
+  return {};
+}
 }  // namespace detail
 
 /// Every device argument names the target. The check sees only whether they agree with each other.
@@ -14057,17 +15228,18 @@ struct OnTargetDevice {
 
   static constexpr auto check(const Graph& graph) -> Status {
     std::string_view first;
-    for (std::uint32_t i = 0; i < graph.node_count(); ++i)
-      for (const Argument& a : graph.arguments(NodeId{i})) {
+    return detail::check_nodes(graph, [&](const Graph& g, NodeId id) -> Status {
+      for (const Argument& a : g.arguments(id)) {
         if (!a.is(ArgumentKind::device)) continue;
-        const std::string_view device = graph.device(a.device());
+        const std::string_view device = g.device(a.device());
         const std::string_view type = device.substr(0, device.find(':'));
         if (first.empty()) first = type;
         if (type != first)
-          return error_at(graph, NodeId{i}, DiagnosticCode::fact_violated,
+          return error_at(g, id, DiagnosticCode::fact_violated,
                           text_of("names device '", type, "', an earlier node '", first, "'"));
       }
-    return {};
+      return {};
+    });
   }
 };
 
@@ -14089,8 +15261,7 @@ struct MutationsSurfaced {
   static constexpr auto check(const Graph& graph) -> Status {
     AliasAnalysis analysis;
     AliasAnalyser analyser(analysis, nullptr, UnknownKernels::take_for_pure);
-    for (std::uint32_t i = 0; i < graph.node_count(); ++i)
-      if (Status visited = analyser.visit(graph, NodeId{i}); !visited) return visited;
+    if (Status visited = analyser.visit_all(graph); !visited) return visited;
     const Pool<std::uint8_t> surfaced = detail::surfaced_inputs(graph);
     for (std::uint32_t i = 0; i < surfaced.size(); ++i) {
       const NodeId input = graph.inputs()[i].node;
@@ -14109,11 +15280,10 @@ struct OutOfPlace {
   using provider = InPlaceToOutOfPlacePass;
 
   static constexpr auto check(const Graph& graph) -> Status {
-    for (std::uint32_t i = 0; i < graph.node_count(); ++i)
-      if (detail::writes(graph, NodeId{i}))
-        return error_at(graph, NodeId{i}, DiagnosticCode::fact_violated,
-                        text_of(graph.target(NodeId{i}), " writes into an operand"));
-    return {};
+    return detail::check_nodes(graph, [](const Graph& g, NodeId id) -> Status {
+      if (!detail::writes(g, id)) return {};
+      return error_at(g, id, DiagnosticCode::fact_violated, text_of(g.target(id), " writes into an operand"));
+    });
   }
 };
 
@@ -14123,10 +15293,10 @@ struct KernelsConfigured {
   using provider = NkiKernelWriteBackendConfigPass;
 
   static constexpr auto check(const Graph& graph) -> Status {
-    for (std::uint32_t i = 0; i < graph.node_count(); ++i)
-      if (is_kernel_call(graph.op(NodeId{i})) && KernelCall(graph, NodeId{i}).backend_config().empty())
-        return error_at(graph, NodeId{i}, DiagnosticCode::fact_violated, "is a kernel call without backend_config");
-    return {};
+    return detail::check_nodes(graph, [](const Graph& g, NodeId id) -> Status {
+      if (!is_kernel_call(g.op(id)) || !KernelCall(g, id).backend_config().empty()) return {};
+      return error_at(g, id, DiagnosticCode::fact_violated, "is a kernel call without backend_config");
+    });
   }
 };
 
@@ -14136,10 +15306,384 @@ struct ReplicaGroupsResolved {
   using provider = CollectiveReplicaGroupsPass;
 
   static constexpr auto check(const Graph& graph) -> Status {
-    for (std::uint32_t i = 0; i < graph.node_count(); ++i)
-      if (graph.op(NodeId{i}).names_group && graph.replica_groups(NodeId{i}) == nullptr)
-        return error_at(graph, NodeId{i}, DiagnosticCode::fact_violated, "is a collective without replica groups");
+    return detail::check_nodes(graph, [](const Graph& g, NodeId id) -> Status {
+      if (!g.op(id).names_group || g.replica_groups(id) != nullptr) return {};
+      return error_at(g, id, DiagnosticCode::fact_violated, "is a collective without replica groups");
+    });
+  }
+};
+
+}  // namespace fxpass
+
+// ---- fxpass/passes/bind_symbols.hpp
+
+/// @file
+/// `BindSymbolsPass`: a program that was exported for sizes s0, s1, ... becomes one for numbers.
+
+namespace fxpass {
+
+namespace detail {
+
+/// A number or a truth value that a node computes: what Python's operators make of sizes.
+class SizeArithmetic {
+ public:
+  /// What the call `target(operands)` is; none if it cannot be said, since an operand is no number or the operator is
+  /// not one of sizes. Errors: what Python raises.
+  [[nodiscard]] static constexpr auto call(std::string_view target, Span<const Argument> operands)
+      -> Expected<std::optional<Argument>> {
+    const std::string_view function = target.substr(target.rfind('.') + 1);
+    for (const Argument& a : operands)
+      if (!is_number(a)) return none();
+    const bool is_python = target.starts_with("operator.") || target.starts_with("math.") || target.starts_with("builtins.");
+    const bool is_torch = target.starts_with("torch.sym_");
+    if (!is_python && !is_torch) return none();
+    if (operands.size() == 1) return unary(is_torch ? function.substr(4) : function, operands[0]);
+    if (operands.size() == 2) return binary(is_torch ? function.substr(4) : function, operands[0], operands[1]);
+    if (operands.size() == 3 && target == "torch.sym_ite") return some(truth(operands[0]) ? operands[1] : operands[2]);
+    return none();
+  }
+  [[nodiscard]] static constexpr auto is_number(const Argument& a) -> bool {
+    return a.is(ArgumentKind::integer) || a.is(ArgumentKind::boolean) || a.is(ArgumentKind::real);
+  }
+  /// Python's `bool(a)`.
+  [[nodiscard]] static constexpr auto truth(const Argument& a) -> bool { return real(a) != 0; }
+
+ private:
+  using Result = Expected<std::optional<Argument>>;
+
+  [[nodiscard]] static constexpr auto none() -> Result { return std::optional<Argument>(); }
+  [[nodiscard]] static constexpr auto some(Argument a) -> Result { return std::optional<Argument>(a); }
+  [[nodiscard]] static constexpr auto raises(std::string_view what) -> Result {
+    return Diagnostic::error(DiagnosticCode::eager_would_raise, what);
+  }
+  [[nodiscard]] static constexpr auto integer(const Argument& a) -> std::int64_t {
+    return a.is(ArgumentKind::boolean) ? static_cast<std::int64_t>(a.boolean()) : a.integer();
+  }
+  [[nodiscard]] static constexpr auto real(const Argument& a) -> double {
+    return a.is(ArgumentKind::real) ? a.real() : static_cast<double>(integer(a));
+  }
+  /// To the next whole number below, above, or towards 0; none for what 64 bits do not hold.
+  enum class Rounding : std::uint8_t { down, up, to_zero };
+  [[nodiscard]] static constexpr auto rounded(double x, Rounding rounding) -> Result {
+    constexpr double limit = 4611686018427387904.0;  // 2^62
+    if (!(x > -limit && x < limit)) return none();
+    auto whole = static_cast<std::int64_t>(x);
+    if (rounding == Rounding::down && static_cast<double>(whole) > x) --whole;
+    if (rounding == Rounding::up && static_cast<double>(whole) < x) ++whole;
+    return some(Argument(whole));
+  }
+
+  [[nodiscard]] static constexpr auto unary(std::string_view function, const Argument& a) -> Result {
+    const bool is_real = a.is(ArgumentKind::real);
+    if (function == "float") return some(Argument(real(a)));
+    if (function == "not_" || function == "not") return some(Argument(!truth(a)));
+    if (function == "pos") return some(is_real ? a : Argument(integer(a)));
+    if (function == "floor") return is_real ? rounded(a.real(), Rounding::down) : some(Argument(integer(a)));
+    if (function == "ceil") return is_real ? rounded(a.real(), Rounding::up) : some(Argument(integer(a)));
+    if (function == "int" || function == "trunc")
+      return is_real ? rounded(a.real(), Rounding::to_zero) : some(Argument(integer(a)));
+    if (function == "neg" || (function == "abs" && real(a) < 0))
+      return is_real ? some(Argument(-a.real())) : binary("sub", Argument(0), a);
+    if (function == "abs") return some(is_real ? a : Argument(integer(a)));
+    return none();
+  }
+
+  [[nodiscard]] static constexpr auto binary(std::string_view function, const Argument& a, const Argument& b) -> Result {
+    if (function == "eq") return some(Argument(real(a) == real(b)));
+    if (function == "ne") return some(Argument(real(a) != real(b)));
+    if (function == "lt") return some(Argument(real(a) < real(b)));
+    if (function == "le") return some(Argument(real(a) <= real(b)));
+    if (function == "gt") return some(Argument(real(a) > real(b)));
+    if (function == "ge") return some(Argument(real(a) >= real(b)));
+    if (function == "max") return some(real(a) < real(b) ? b : a);
+    if (function == "min") return some(real(b) < real(a) ? b : a);
+    if (function == "truediv") {
+      if (real(b) == 0) return raises("divides by zero; PyTorch raises here");
+      return some(Argument(real(a) / real(b)));
+    }
+    if (a.is(ArgumentKind::real) || b.is(ArgumentKind::real)) return of_reals(function, real(a), real(b));
+    const bool are_truths = a.is(ArgumentKind::boolean) && b.is(ArgumentKind::boolean);
+    if (are_truths && function == "and_") return some(Argument(a.boolean() && b.boolean()));
+    if (are_truths && function == "or_") return some(Argument(a.boolean() || b.boolean()));
+    return of_integers(function, integer(a), integer(b));
+  }
+  [[nodiscard]] static constexpr auto of_reals(std::string_view function, double a, double b) -> Result {
+    if (function == "add") return some(Argument(a + b));
+    if (function == "sub") return some(Argument(a - b));
+    if (function == "mul") return some(Argument(a * b));
+    return none();
+  }
+  [[nodiscard]] static constexpr auto of_integers(std::string_view function, std::int64_t a, std::int64_t b) -> Result {
+    std::int64_t result = 0;
+    bool overflows = false;
+    if (function == "add") {
+      overflows = __builtin_add_overflow(a, b, &result);
+    } else if (function == "sub") {
+      overflows = __builtin_sub_overflow(a, b, &result);
+    } else if (function == "mul") {
+      overflows = __builtin_mul_overflow(a, b, &result);
+    } else if (function == "floordiv" || function == "mod") {
+      if (b == 0) return raises("divides by zero; PyTorch raises here");
+      const bool rounds_down = a % b != 0 && (a % b < 0) != (b < 0);
+      result = function == "mod" ? a % b + (rounds_down ? b : 0) : a / b - (rounds_down ? 1 : 0);
+    } else if (function == "pow" && b >= 0) {
+      result = 1;
+      // Past 64 rounds only 0, 1 and -1 have not overflowed; their powers go in a cycle of two.
+      for (std::int64_t n = b > 64 ? 64 + b % 2 : b; n > 0 && !overflows; --n)
+        overflows = __builtin_mul_overflow(result, a, &result);
+    } else {
+      return none();
+    }
+    return overflows ? none() : some(Argument(result));
+  }
+};
+
+/// Binds the symbols of one graph.
+class SymbolBinder {
+ public:
+  constexpr SymbolBinder(Graph& graph, Span<const SymbolBinding> bindings)
+      : graph_(graph), bindings_(bindings), edit_(graph) {}
+
+  /// How many nodes were computed.
+  [[nodiscard]] constexpr auto folded() const -> std::int64_t { return folded_; }
+  constexpr auto run(Context& context) -> Status {
+    check_ranges();
+    bind_expressions();
+    if (!errors_.empty()) return std::move(errors_);
+    known_.resize(graph_.node_count(), 0);
+    values_.resize(graph_.node_count(), Argument());
+    for (NodeId id; id.index < graph_.node_count(); ++id.index) visit(id);
+    if (!errors_.empty()) return std::move(errors_);
+    context.renumbered(edit_.commit());
     return {};
+  }
+
+ private:
+  /// Sizes that the program was not exported for give no module.
+  constexpr void check_ranges() {
+    Pool<SizeRange> open;
+    for (const SizeRange& range : graph_.size_ranges()) {
+      const std::string_view expression = graph_.text(range.expression);
+      const auto value = evaluate_symbolic(expression, bindings_);
+      if (!value) {
+        errors_.add(value.error());
+      } else if (!*value) {
+        open.push_back(range);
+      } else if (**value < range.min || **value > range.max) {
+        Text bounds = text_of("at least ", range.min);
+        if (range.max != std::numeric_limits<std::int64_t>::max()) append_all(bounds, " and at most ", range.max);
+        errors_.add(Diagnostic::error(DiagnosticCode::invalid_option,
+                                      text_of(expression, " would be ", **value,
+                                              ", but the program was exported for ", bounds)));
+      }
+    }
+    graph_.clear_size_ranges();
+    for (const SizeRange& range : open) graph_.add_size_range(range);
+  }
+  constexpr void bind_expressions() {
+    Pool<SymInt> numbers;
+    for (std::uint32_t i = 0; i < graph_.expression_count(); ++i) {
+      numbers.push_back(SymInt::expression(i));
+      const auto value = evaluate_symbolic(graph_.expression(numbers.back()), bindings_);
+      if (!value) errors_.add(value.error());
+      if (value && *value) numbers.back() = **value;
+    }
+    if (errors_.empty()) graph_.replace_expressions(numbers.view());
+  }
+
+  constexpr void visit(NodeId id) {
+    check_extent(id);
+    substitute(graph_.mutable_arguments(id));
+    const auto value = value_of(id);
+    if (!value) {
+      for (const Diagnostic& d : value.error()) errors_.add(error_at(graph_, id, d.code, d.message));
+      return;
+    }
+    if (!*value) return;
+    known_[id.index] = 1;
+    values_[id.index] = **value;
+    if (graph_.node(id).kind == NodeKind::placeholder) return;
+    edit_.erase(id);
+    ++folded_;
+  }
+  constexpr void check_extent(NodeId id) {
+    for (const TensorMeta& meta : graph_.values(id)) {
+      if (!meta.known) continue;
+      bool is_negative = false;
+      for (const SymInt size : graph_.sizes(meta))
+        is_negative = is_negative || (!size.is_symbolic() && size.value() < 0);
+      if (is_negative || !is_addressable(meta.dtype, graph_.sizes(meta), graph_.strides(meta), meta.storage_offset))
+        errors_.add(error_at(graph_, id, DiagnosticCode::invalid_option,
+                             is_negative ? "has a size below 0 for these symbols"
+                                         : "is too large for any memory for these symbols"));
+    }
+  }
+  constexpr void substitute(Span<Argument> arguments) {
+    for (Argument& a : arguments) {
+      if (a.is_node()) {
+        if (known_[a.node().index] != 0) a = Argument(values_[a.node().index]).with_keyword(a.keyword());
+      } else if (a.is_group()) {
+        substitute(graph_.mutable_children(a));
+      }
+    }
+  }
+
+  /// What the node is, if that is a number now; `None` for an assertion that holds.
+  constexpr auto value_of(NodeId id) -> Expected<std::optional<Argument>> {
+    const Node& node = graph_.node(id);
+    const std::string_view target = graph_.target(id);
+    const auto arguments = graph_.arguments(id);
+    if (node.kind == NodeKind::placeholder) return placeholder(id);
+    if (node.kind != NodeKind::call_function && node.kind != NodeKind::call_method) return std::optional<Argument>();
+    if (const auto assertion = assertion_on(target, arguments)) {
+      if (*assertion) return std::optional<Argument>(Argument());
+      return Diagnostic::error(DiagnosticCode::eager_would_raise,
+                               "what the program asserts of its sizes does not hold for these symbols");
+    }
+    if (node.value_kind != ValueKind::sym_int && node.value_kind != ValueKind::scalar) return std::optional<Argument>();
+    if (const auto number = number_of_tensor(target, arguments); number) return number;
+    return SizeArithmetic::call(target, arguments);
+  }
+  /// Dynamo calls an input that is a size by its symbol.
+  [[nodiscard]] constexpr auto placeholder(NodeId id) const -> std::optional<Argument> {
+    if (graph_.node(id).value_kind != ValueKind::sym_int) return std::nullopt;
+    for (const SymbolBinding& b : bindings_)
+      if (graph_.name(id) == b.symbol) return Argument(b.value);
+    return std::nullopt;
+  }
+  /// Whether an assertion holds; none for what is no assertion, or not on numbers.
+  [[nodiscard]] constexpr auto assertion_on(std::string_view target, Span<const Argument> arguments) const
+      -> std::optional<bool> {
+    if (arguments.empty() || !SizeArithmetic::is_number(arguments[0])) return std::nullopt;
+    if (target == "torch.ops.aten._assert_scalar.default" || target == "torch._check")
+      return SizeArithmetic::truth(arguments[0]);
+    const bool is_range = target == "torch.ops.aten.sym_constrain_range.default" ||
+                          target == "torch.ops.aten.sym_constrain_range_for_size.default" ||
+                          target == "torch._check_is_size" || target == "torch._constrain_as_size";
+    if (!is_range || !arguments[0].is(ArgumentKind::integer)) return std::nullopt;
+    bool holds = arguments[0].integer() >= 0 || target == "torch.ops.aten.sym_constrain_range.default";
+    for (const Argument& a : arguments.subspan(1)) {
+      if (!a.is(ArgumentKind::integer)) continue;
+      if (graph_.text(a.keyword()) == "min") holds = holds && arguments[0].integer() >= a.integer();
+      if (graph_.text(a.keyword()) == "max") holds = holds && arguments[0].integer() <= a.integer();
+    }
+    return holds;
+  }
+  /// A size, or another number of a tensor, that its metadata states.
+  [[nodiscard]] constexpr auto number_of_tensor(std::string_view target, Span<const Argument> arguments) const
+      -> std::optional<Argument> {
+    if (arguments.empty() || !arguments[0].is_node()) return std::nullopt;
+    const TensorMeta* meta = graph_.tensor(arguments[0].node());
+    if (meta == nullptr) return std::nullopt;
+    const auto number = [](SymInt s) -> std::optional<Argument> {
+      if (s.is_symbolic()) return std::nullopt;
+      return Argument(s.value());
+    };
+    if (target == "torch.ops.aten.sym_storage_offset.default") return number(meta->storage_offset);
+    if (target == "torch.ops.aten.sym_numel.default" || target == "numel") {
+      std::int64_t count = 1;
+      for (const SymInt size : graph_.sizes(*meta)) {
+        if (size.is_symbolic()) return std::nullopt;
+        count *= size.value();
+      }
+      return Argument(count);
+    }
+    const bool is_size = target == "torch.ops.aten.sym_size.int" || target == "size";
+    if (!is_size && target != "torch.ops.aten.sym_stride.int") return std::nullopt;
+    if (arguments.size() != 2 || !arguments[1].is(ArgumentKind::integer)) return std::nullopt;
+    const std::int64_t rank = meta->rank;
+    const std::int64_t dim = arguments[1].integer() + (arguments[1].integer() < 0 ? rank : 0);
+    if (dim < 0 || dim >= rank) return std::nullopt;
+    return number((is_size ? graph_.sizes(*meta) : graph_.strides(*meta))[static_cast<std::size_t>(dim)]);
+  }
+
+  Graph& graph_;
+  Span<const SymbolBinding> bindings_;
+  Editor edit_;
+  Pool<std::uint8_t> known_;  ///< by node: whether it is a number
+  Pool<Argument> values_;     ///< and which
+  Diagnostics errors_;
+  std::int64_t folded_ = 0;
+};
+
+/// Calls `visit` for each symbol of a graph and of those that it calls, some several times.
+template <class F>
+constexpr void for_each_symbol_of(const Graph& graph, F visit) {
+  for (const SizeRange& range : graph.size_ranges()) for_each_symbol(graph.text(range.expression), visit);
+  for (std::uint32_t i = 0; i < graph.expression_count(); ++i)
+    for_each_symbol(graph.expression(SymInt::expression(i)), [&](std::string_view symbol) {
+      if (symbol != unknown_number) visit(symbol);
+    });
+  for (const InputSpec& input : graph.inputs())
+    if (graph.node(input.node).value_kind == ValueKind::sym_int) visit(graph.name(input.node).view());
+  for (const Graph& inner : graph.subgraphs()) for_each_symbol_of(inner, visit);
+}
+
+}  // namespace detail
+
+/// Puts numbers in the place of symbols: in metadata, in arguments, and in what nodes compute from sizes. Nodes that
+/// become numbers are taken out; assertions on sizes are checked and taken out. Symbols without a number stay. Counts
+/// `folded_nodes`. To be run before aliases are analysed.
+///
+///     const SymbolBinding bindings[] = {{"s77", 128}};
+///     const auto module = program.and_then(BindSymbolsPass{bindings} | get_default_pass_manager());
+///
+/// Errors: `invalid_option` for a symbol that the program has not, or a number outside of what it was exported for;
+/// `symbolic_size` for an expression that is no whole number then; `eager_would_raise` for an assertion that does not
+/// hold. O(nodes + arguments + expressions x bindings).
+struct BindSymbolsPass {
+  static constexpr std::string_view name = "bind_symbols";
+  using keeps = everything_but<AliasesAnalysed>;
+
+  /// What is bound; has to outlive the run.
+  Span<const SymbolBinding> bindings;
+
+  constexpr auto run(Graph& graph, Context& context) const -> Status {
+    context.count("folded_nodes", 0);
+    if (bindings.empty()) {
+      context.claim_unchanged();
+      return {};
+    }
+    if (Status known = check_symbols(graph); !known) return known;
+    return bind(graph, context);
+  }
+
+ private:
+  constexpr auto bind(Graph& graph, Context& context) const -> Status {
+    detail::SymbolBinder binder(graph, bindings);
+    if (Status done = binder.run(context); !done) return done;
+    context.count("folded_nodes", binder.folded());
+    // Their moves are of nobody else's concern.
+    for (std::uint32_t i = 0; i < graph.subgraphs().size(); ++i) {
+      Context own;
+      if (Status done = bind(graph.mutable_subgraph(i), own); !done) return done;
+    }
+    return {};
+  }
+  constexpr auto check_symbols(const Graph& graph) const -> Status {
+    Diagnostics errors;
+    for (std::size_t i = 0; i < bindings.size(); ++i) {
+      bool is_there = false;
+      detail::for_each_symbol_of(graph, [&](std::string_view symbol) { is_there = is_there || symbol == bindings[i].symbol; });
+      if (!is_there)
+        errors.add(Diagnostic::error(DiagnosticCode::invalid_option,
+                                     text_of("no size of the program is called ", bindings[i].symbol, symbols_of(graph))));
+      for (std::size_t k = 0; k < i; ++k)
+        if (bindings[k].symbol == bindings[i].symbol)
+          errors.add(Diagnostic::error(DiagnosticCode::invalid_option,
+                                       text_of(bindings[i].symbol, " is bound twice")));
+    }
+    if (!errors.empty()) return errors;
+    return {};
+  }
+  /// For a message: "; it has s27 s77".
+  [[nodiscard]] static constexpr auto symbols_of(const Graph& graph) -> Text {
+    Text names(" ");
+    detail::for_each_symbol_of(graph, [&](std::string_view symbol) {
+      if (names.view().find(text_of(' ', symbol, ' ').view()) == std::string_view::npos) append_all(names, symbol, ' ');
+    });
+    if (names.size() == 1) return Text("; all its sizes are numbers");
+    return text_of("; it has", names.view().substr(0, names.size() - 1));
   }
 };
 
@@ -14155,6 +15699,9 @@ namespace fxpass {
 /// Finds aliases and writes, and appends one output for each input that is written, in the order of the inputs: the
 /// input itself, whose value at the end of the program is the one written last. The output's spec names the input
 /// (io_map). Counts `original_output_count`.
+///
+/// Graphs that calls run are treated alike: an operand that a branch of `cond` writes is a result more of both branches and
+/// of the call, and the call then is what writes it. Of other operators whose graphs write operands the write is refused.
 ///
 /// Errors: `unsupported_mutation` for a write that cannot be carried out; `eager_would_raise` for one that
 /// PyTorch refuses itself; `unknown_kernel` for a kernel of which nobody says what it writes; `unsupported`
@@ -14172,6 +15719,7 @@ struct AliasingOutputRewritePass {
     AliasAnalysis* analysis;  ///< the artifact that is filled
     AliasAnalyser analyser;   ///< which fills it
     bool has_changed = false;  ///< the graph: an output more, or what the registry knows of a kernel
+    Pool<NodeId> callers = {};  ///< by subgraph: the first call that runs it
   };
 
   constexpr auto begin(Graph&, Artifacts<AliasingOutputRewritePass>& artifacts, Context&) const -> State {
@@ -14188,6 +15736,8 @@ struct AliasingOutputRewritePass {
       state.has_changed = state.has_changed || graph.outputs().size() != outputs;
       return done;
     }
+    if (!graph.subgraphs().empty())
+      if (Status done = surface_writes_of_graphs(state, graph, id); !done) return done;
     if (Status visited = state.analyser.visit(graph, id); !visited) return visited;
     // What the registry knew is said in the graph from now on, so that nothing later has to ask it again.
     if (is_kernel_call(graph.op(id))) {
@@ -14204,6 +15754,93 @@ struct AliasingOutputRewritePass {
   }
 
  private:
+  // Graphs that a call runs ------------------------------------------------------------------------------------------
+  /// Has each graph that the call runs return the operands that it writes.
+  constexpr auto surface_writes_of_graphs(State& state, Graph& graph, NodeId id) const -> Status {
+    Pool<std::uint32_t> numbers;
+    graph.for_each_subgraph(id, [&](std::uint32_t number) { numbers.push_back(number); });
+    const bool is_cond = detail::cond_operands(graph, id).has_value();
+    for (const std::uint32_t number : numbers) {
+      if (state.callers.size() <= number) state.callers.resize(number + 1, no_node);
+      if (state.callers[number] != no_node) continue;
+      state.callers[number] = id;
+      if (Status done = surface_writes(state, graph.mutable_subgraph(number), is_cond); !done)
+        return detail::in_subgraph(number, std::move(done.error()));
+    }
+    if (is_cond) return surface_writes_of_cond(state, graph, id);
+    return {};
+  }
+  constexpr auto surface_writes(State& state, Graph& inner, bool may_write_inputs) const -> Status {
+    detail::ArtifactSlots<AliasesAnalysed> slots;
+    std::array<Context, 1> contexts;
+    auto outcome = detail::SweepRunner<AliasingOutputRewritePass>::run(
+        inner, contexts, Artifacts<AliasingOutputRewritePass>(slots), *this);
+    if (outcome.failed != detail::no_pass) return std::move(outcome.errors);
+    state.has_changed = state.has_changed || !contexts[0].claims_unchanged();
+    if (may_write_inputs) return {};
+    Pool<std::uint8_t> none;
+    none.resize(static_cast<std::uint32_t>(inner.inputs().size()), 0);
+    const auto& slot = static_cast<const detail::ArtifactSlot<AliasesAnalysed>&>(slots);
+    return AliasAnalyser::refuse_writes_of_inputs(inner, slot.value, none.view());
+  }
+  /// What one branch writes, the other returns as it is; and both are results of the call.
+  static constexpr auto surface_writes_of_cond(State& state, Graph& graph, NodeId id) -> Status {
+    const std::uint32_t branches[] = {graph.arguments(id)[1].subgraph(), graph.arguments(id)[2].subgraph()};
+    const Pool<std::uint32_t> written = written_by(graph.subgraphs()[branches[0]], graph.subgraphs()[branches[1]]);
+    if (written.empty()) return {};
+    const Graph& first = graph.subgraphs()[branches[0]];
+    if (graph.node(id).value_kind != ValueKind::tuple || graph.values(id).size() != first.original_output_count())
+      return error_at(graph, id, DiagnosticCode::missing_metadata,
+                      "a branch writes into an operand, and it is not known what the call returns");
+    for (const std::uint32_t branch : branches)
+      if (return_inputs(graph.mutable_subgraph(branch), written.view()) && state.callers[branch] != id)
+        return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                        text_of("one of its graphs writes into an operand, and one is run by '",
+                                graph.name(state.callers[branch]), "' too"));
+    Pool<TensorMeta> results;
+    results.append(graph.values(id));
+    for (const std::uint32_t input : written) {
+      const auto operands = *detail::cond_operands(graph, id);
+      const TensorMeta* meta =
+          input < operands.size() && operands[input].is_node() ? graph.tensor(operands[input].node()) : nullptr;
+      if (meta == nullptr)
+        return error_at(graph, id, DiagnosticCode::missing_metadata,
+                        text_of("a branch writes into operand ", input, ", of which nothing is known"));
+      results.push_back(*meta);
+    }
+    const Range values = graph.add_metas(results.view());
+    graph.mutable_node(id).values = values;
+    return {};
+  }
+  /// The inputs that have a new value among the outputs of one of the graphs, in ascending order.
+  [[nodiscard]] static constexpr auto written_by(const Graph& a, const Graph& b) -> Pool<std::uint32_t> {
+    Pool<std::uint8_t> is_written = detail::surfaced_inputs(a);
+    const Pool<std::uint8_t> by_b = detail::surfaced_inputs(b);
+    if (is_written.size() < by_b.size()) is_written.resize(by_b.size(), 0);
+    Pool<std::uint32_t> written;
+    for (std::uint32_t i = 0; i < is_written.size(); ++i)
+      if (is_written[i] != 0 || (i < by_b.size() && by_b[i] != 0)) written.push_back(i);
+    return written;
+  }
+  /// Has a graph return `inputs`, in that order, behind its own results. Whether it did not.
+  static constexpr auto return_inputs(Graph& inner, Span<const std::uint32_t> inputs) -> bool {
+    const std::uint32_t own = inner.original_output_count();
+    const std::uint32_t before = static_cast<std::uint32_t>(inner.outputs().size());
+    Pool<Argument> values;
+    values.append(inner.arguments(inner.output_node()).first(own));
+    for (const std::uint32_t input : inputs) {
+      OutputSpec spec;
+      spec.kind = OutputKind::user_input_mutation;
+      spec.input = input;
+      const std::uint32_t at = values.size();
+      if (at == inner.outputs().size()) inner.add_output(spec);
+      inner.mutable_outputs()[at] = spec;
+      values.push_back(inner.inputs()[input].node);
+    }
+    inner.set_arguments(inner.output_node(), values.view());
+    return inner.outputs().size() != before;
+  }
+
   static constexpr auto append_written_inputs(const AliasAnalysis& analysis, Graph& graph, NodeId output) -> Status {
     Pool<Argument> values;
     values.append(graph.arguments(output));
@@ -14526,7 +16163,7 @@ class Functionaliser {
     grow();
     const std::uint32_t storage = storage_of(view);
     if (analysis_->storage(storage).base == id) storages_[storage].bases_version = version_of_bases(storage);
-    const std::uint32_t version = storages_[storage].version;
+    const std::uint32_t version = version_of(view);
     Value& value = values_[view];
     if (value.node == no_node || value.version != version) value = {version, id};
   }
@@ -14538,7 +16175,7 @@ class Functionaliser {
     const std::uint32_t view = analysis_->view_of(id);
     if (view == no_view) return;
     grow();
-    values_[view] = {storages_[storage_of(view)].version, replacement};
+    values_[view] = {version_of(view), replacement};
   }
 
   /// Whether `id` itself still holds the newest value of its view.
@@ -14546,7 +16183,20 @@ class Functionaliser {
     const std::uint32_t view = analysis_->view_of(id);
     if (view == no_view) return true;
     grow();
-    return storages_[storage_of(view)].version == 0 || is_current(view);
+    return version_of(view) == 0 || is_current(view);
+  }
+  /// Whether `id` is a list of views, whose members are read in its stead where it is not the newest.
+  [[nodiscard]] constexpr auto is_list(NodeId id) const -> bool {
+    const std::uint32_t view = analysis_->view_of(id);
+    return view != no_view && analysis_->view(view).step.kind == ViewStep::Kind::list;
+  }
+  /// The members of list `id` at their newest values; `no_node` for those that cannot be replayed.
+  constexpr auto read_members(NodeId id, NodeId position) -> Pool<NodeId> {
+    Pool<NodeId> nodes;
+    const View list = analysis_->view(analysis_->view_of(id));
+    for (std::size_t i = 0; i < list.step.order.count; ++i)
+      nodes.push_back(value_of(static_cast<std::uint32_t>(analysis_->order(list)[i]), position));
+    return nodes;
   }
   /// The node that an operand `id` has to be read from at `position`; `no_node` for a view that cannot be replayed, and
   /// where `id` may be a view of something that was written since. O(1) if nothing was written to its storage since it
@@ -14558,9 +16208,10 @@ class Functionaliser {
     const std::uint32_t storage = storage_of(view);
     const State& state = storages_[storage];
     if (state.of_unknown_origin && state.bases_version != version_of_bases(storage)) return no_node;
-    if (state.version == 0) return substituted(id);
-    if (holds(view, state.version)) return values_[view].node;
-    return value_of(view, position);
+    const std::uint32_t version = version_of(view);
+    if (version == 0) return substituted(id);
+    if (holds(view, version)) return values_[view].node;
+    return analysis_->view(view).step.kind == ViewStep::Kind::list ? no_node : value_of(view, position);
   }
 
   /// The node that holds the newest value of `view` at `position`.
@@ -14635,14 +16286,17 @@ class Functionaliser {
  private:
   /// The operators that views are made again and put back with.
   enum class Target : std::uint8_t {
-    select, slice, diagonal, permute, expand, reshape, select_scatter, slice_scatter, diagonal_scatter,
+    select, slice, diagonal, permute, expand, reshape, select_scatter, slice_scatter, diagonal_scatter, as_strided,
+    as_strided_scatter, view_dtype, conj_physical, neg, clone,
   };
-  static constexpr std::size_t target_count = 9;
+  static constexpr std::size_t target_count = 15;
   static constexpr std::string_view targets[target_count] = {
       "torch.ops.aten.select.int",      "torch.ops.aten.slice.Tensor",           "torch.ops.aten.diagonal.default",
       "torch.ops.aten.permute.default", "torch.ops.aten.expand.default",         "torch.ops.aten.reshape.default",
       "torch.ops.aten.select_scatter.default", "torch.ops.aten.slice_scatter.default",
-      "torch.ops.aten.diagonal_scatter.default",
+      "torch.ops.aten.diagonal_scatter.default", "torch.ops.aten.as_strided.default",
+      "torch.ops.aten.as_strided_scatter.default", "torch.ops.aten.view.dtype", "torch.ops.aten.conj_physical.default",
+      "torch.ops.aten.neg.default", "torch.ops.aten.clone.default",
   };
   constexpr auto emit(NodeId position, Target target, std::initializer_list<Argument> arguments, DType dtype,
                       Span<const std::int64_t> sizes, std::uint32_t view, TextId name = {}) -> NodeId {
@@ -14691,8 +16345,15 @@ class Functionaliser {
   [[nodiscard]] constexpr auto holds(std::uint32_t view, std::uint32_t version) const -> bool {
     return values_[view].node != no_node && values_[view].version == version;
   }
-  [[nodiscard]] constexpr auto is_current(std::uint32_t view) const -> bool {
-    return holds(view, storages_[storage_of(view)].version);
+  [[nodiscard]] constexpr auto is_current(std::uint32_t view) const -> bool { return holds(view, version_of(view)); }
+  /// The version of its storage; of a list, a number that grows with each write into a storage of its members.
+  [[nodiscard]] constexpr auto version_of(std::uint32_t view) const -> std::uint32_t {
+    const View& v = analysis_->view(view);
+    if (v.step.kind != ViewStep::Kind::list) return storages_[v.storage].version;
+    std::uint32_t sum = 0;
+    for (const std::int64_t member : analysis_->order(v))
+      sum += storages_[storage_of(static_cast<std::uint32_t>(member))].version;
+    return sum;
   }
   /// Whether `view` is made from `patched`, so that its value follows from the patch alone.
   [[nodiscard]] constexpr auto covers(std::uint32_t patched, std::uint32_t view) const -> bool {
@@ -14740,9 +16401,37 @@ class Functionaliser {
                     sizes, view_id);
       case ViewStep::Kind::expand:
         return emit(position, Target::expand, {parent, list(sizes)}, view.dtype, sizes, view_id);
+      case ViewStep::Kind::strided: {
+        const NodeId memory = contiguous(view.parent, parent, position);
+        return emit(position, Target::as_strided, {memory, list(sizes), list(analysis_->strides(view)), step.start},
+                    view.dtype, sizes, view_id);
+      }
+      case ViewStep::Kind::bitcast:
+        return cast_bytes(view.parent, parent, view_id, position, {});
+      case ViewStep::Kind::conjugate:
+        return emit(position, Target::conj_physical, {parent}, view.dtype, sizes, view_id);
+      case ViewStep::Kind::negate: return emit(position, Target::neg, {parent}, view.dtype, sizes, view_id);
       default:
         return emit(position, Target::reshape, {parent, list(sizes)}, view.dtype, sizes, view_id);
     }
+  }
+
+  /// `node`, a value of `view`, in a storage of its own, which it fills in row-major order: what PyTorch does by strides
+  /// depends on those that its metadata states, and the value may have others.
+  constexpr auto contiguous(std::uint32_t view, NodeId node, NodeId position) -> NodeId {
+    // What was written through a window has just been copied.
+    const TextId scatter = targets_[static_cast<std::size_t>(Target::as_strided_scatter)];
+    if (scatter != TextId{} && editor_->graph().op(node).spelling == scatter) return node;
+    const Argument format = Argument(MemoryFormat::contiguous_format).with_keyword(editor_->text("memory_format"));
+    return emit(position, Target::clone, {node, format}, analysis_->view(view).dtype,
+                analysis_->sizes(analysis_->view(view)), view);
+  }
+  /// The bytes of `node`, a value of view `from`, as elements of view `to`.
+  constexpr auto cast_bytes(std::uint32_t from, NodeId node, std::uint32_t to, NodeId position, TextId name) -> NodeId {
+    const View target = analysis_->view(to);
+    // Elements of another size are cut out of a last dimension without gaps.
+    if (byte_size(analysis_->view(from).dtype) != byte_size(target.dtype)) node = contiguous(from, node, position);
+    return emit(position, Target::view_dtype, {node, target.dtype}, target.dtype, analysis_->sizes(target), to, name);
   }
 
   /// The parent's value with `value` in place of view `view_id`; `old_parent` is the parent's value before.
@@ -14785,6 +16474,24 @@ class Functionaliser {
         }
         return emit(position, Target::reshape, {value, list(sizes)}, view.dtype, sizes, view_id, name);
       }
+      case ViewStep::Kind::strided: {
+        // Several elements are one place only where all of them are equal: the first along such a dimension stands for all.
+        Dims kept;
+        kept.append(analysis_->sizes(view));
+        for (std::uint32_t i = 0; i < kept.size(); ++i) {
+          if (analysis_->strides(view)[i] != 0 || kept[i] <= 1) continue;
+          kept[i] = 1;
+          value = emit(position, Target::slice, {value, i, 0, 1}, view.dtype, kept.view(), view_id);
+        }
+        const NodeId memory = contiguous(view.parent, old_parent, position);
+        return emit(position, Target::as_strided_scatter,
+                    {memory, value, list(kept.view()), list(analysis_->strides(view)), step.start}, view.dtype, sizes,
+                    view_id, name);
+      }
+      case ViewStep::Kind::bitcast: return cast_bytes(view_id, value, view.parent, position, name);
+      case ViewStep::Kind::conjugate:
+        return emit(position, Target::conj_physical, {value}, view.dtype, sizes, view_id, name);
+      case ViewStep::Kind::negate: return emit(position, Target::neg, {value}, view.dtype, sizes, view_id, name);
       default:
         return emit(position, Target::reshape, {value, list(sizes)}, view.dtype, sizes, view_id, name);
     }
@@ -14845,7 +16552,8 @@ class OutOfPlaceRewriter {
 
   /// Whether nodes of this operator have to be visited before anything has been written; from then on, all have to.
   [[nodiscard]] static constexpr auto concerns(const Operator& op) -> bool {
-    return op.writes || op.view != ops::ViewRule::none;
+    const bool may_run_graphs = op.kind == NodeKind::call_function && op.row == ops::no_row;
+    return op.writes || op.view != ops::ViewRule::none || may_run_graphs;
   }
   /// Rewrites the node under the cursor. Needs all nodes before it to have been visited that concern it.
   constexpr auto visit(Sweep& sweep) -> Status {
@@ -14863,14 +16571,14 @@ class OutOfPlaceRewriter {
     const NodeId id = sweep.id();
     const Operator& op = graph.op(id);
     if (!op.writes) {
+      if (next_write_ < analysis_->writes().size() && analysis_->writes()[next_write_].node == id)
+        return rewrite_graph_call(sweep, take_writes(id));
       // Not by ?:, which g++ 12 evaluates wrongly for class types in constant expressions.
       if (op.view == ops::ViewRule::none && op.row != ops::no_row) return read_operands(sweep);
       return keep(sweep);
     }
     const ops::WriteRule rule = op.write_rule;
-    const std::uint32_t first = next_write_;
-    while (next_write_ < analysis_->writes().size() && analysis_->writes()[next_write_].node == id) ++next_write_;
-    const auto writes = analysis_->writes().subspan(first, next_write_ - first);
+    const auto writes = take_writes(id);
     if (!writes.empty() || rule == ops::WriteRule::kernel) values_.attach(sweep.editor());
     // Batch norm in evaluation mode is a write by its operator alone.
     has_rewritten_ = has_rewritten_ || !writes.empty() ||
@@ -14895,6 +16603,12 @@ class OutOfPlaceRewriter {
     if (done) sweep.editor().erase(id);
     return done;
   }
+  /// The writes of node `id`, which is the next one of those that write.
+  constexpr auto take_writes(NodeId id) -> Span<const Write> {
+    const std::uint32_t first = next_write_;
+    while (next_write_ < analysis_->writes().size() && analysis_->writes()[next_write_].node == id) ++next_write_;
+    return analysis_->writes().subspan(first, next_write_ - first);
+  }
   /// A node that writes nothing stays, and reads newest values.
   constexpr auto keep(Sweep& sweep) -> Status {
     const NodeId id = sweep.id();
@@ -14907,9 +16621,49 @@ class OutOfPlaceRewriter {
       return {};
     }
     const ops::ViewRule view = sweep.graph().op(id).view;
+    if (view == ops::ViewRule::strided || (values_.changes_operands() && demands_strides(sweep.graph(), id))) {
+      if (!has_eager_strides(sweep.graph(), operand, view)) return make_anew(sweep, operand);
+    }
     if (Status done = read_operands(sweep); !done) return done;
     if (view == ops::ViewRule::reshape && first_operand(sweep.graph(), id) != operand) retarget_to_reshape(sweep);
     values_.define(id);
+    return {};
+  }
+  /// Whether PyTorch refuses the call, or means other elements by it, if its operand has other strides.
+  [[nodiscard]] static constexpr auto demands_strides(const Graph& graph, NodeId id) -> bool {
+    const ops::ViewRule rule = graph.op(id).view;
+    return rule == ops::ViewRule::strided || rule == ops::ViewRule::bitcast || rule == ops::ViewRule::as_complex;
+  }
+  /// Whether `operand` certainly lies in memory as its metadata says when the rewritten program runs: it is an input, or a
+  /// view of one, that nobody has written. A window into memory has to be one of the whole input, which has to be contiguous,
+  /// since HLO knows no memory beside that of the operand.
+  [[nodiscard]] constexpr auto has_eager_strides(const Graph& graph, NodeId operand, ops::ViewRule rule) -> bool {
+    if (operand == no_node || !values_.is_newest(operand)) return false;
+    const std::uint32_t view = analysis_->view_of(operand);
+    if (view == no_view) return false;
+    const NodeId base = analysis_->storage_of(view).base;
+    const bool is_untouched = !values_.changes_operands() || graph.node(base).kind == NodeKind::placeholder;
+    if (rule != ops::ViewRule::strided) return is_untouched;
+    const View& v = analysis_->view(view);
+    return is_untouched && v.parent == no_view && v.has_geometry && v.offset == 0 && is_contiguous(analysis_->geometry(v));
+  }
+  /// The view that the node under the cursor is, made from its base by what does not depend on the strides of values.
+  constexpr auto make_anew(Sweep& sweep, NodeId operand) -> Status {
+    const NodeId id = sweep.id();
+    const std::uint32_t view = analysis_->view_of(id);
+    if (view == no_view) return read_operands(sweep);
+    if (analysis_->view(view).step.is_opaque()) {
+      if (values_.changes_operands() && !has_eager_strides(sweep.graph(), operand, ops::ViewRule::bitcast))
+        return stale_error(sweep.graph(), id, id);
+      values_.define(id);
+      return {};
+    }
+    values_.attach(sweep.editor());
+    const NodeId value = values_.value_of(view, id);
+    if (value == no_node) return stale_error(sweep.graph(), id, id);
+    has_rewritten_ = true;
+    values_.substitute(id, value);
+    sweep.editor().erase(id);
     return {};
   }
   [[nodiscard]] constexpr auto writes_no_elements(const Graph& graph, NodeId id) const -> bool {
@@ -14955,6 +16709,7 @@ class OutOfPlaceRewriter {
   /// The argument with each operand at its newest value.
   constexpr auto read(Sweep& sweep, Argument a) -> Expected<Argument> {
     if (a.is_node()) {
+      if (auto members = read_list(sweep, a)) return *members;
       const auto value = read(sweep, a.node());
       if (!value) return value.error();
       return Argument(*value).with_keyword(a.keyword());
@@ -14969,6 +16724,16 @@ class OutOfPlaceRewriter {
     }
     return Argument::group(a.kind(), sweep.graph().add_arguments(members.view())).with_keyword(a.keyword());
   }
+  /// A list of views that were written since, as a list of their newest values; none for any other argument.
+  constexpr auto read_list(Sweep& sweep, Argument a) -> std::optional<Argument> {
+    if (!a.is_node() || !values_.is_list(a.node()) || values_.is_newest(a.node())) return std::nullopt;
+    Pool<Argument> members;
+    for (const NodeId member : values_.read_members(a.node(), sweep.id())) {
+      if (member == no_node) return std::nullopt;
+      members.push_back(member);
+    }
+    return Argument::group(ArgumentKind::list, sweep.graph().add_arguments(members.view())).with_keyword(a.keyword());
+  }
   /// Lets the node under the cursor read newest values.
   constexpr auto read_operands(Sweep& sweep) -> Status {
     if (!values_.changes_operands()) return {};
@@ -14980,6 +16745,10 @@ class OutOfPlaceRewriter {
     for (std::uint32_t i = range.begin; i < range.end(); ++i) {
       const Argument a = graph.arguments_in({i, 1})[0];
       if (a.is_node()) {
+        if (const auto members = read_list(sweep, a)) {
+          graph.mutable_arguments_in({i, 1})[0] = *members;
+          continue;
+        }
         const NodeId value = values_.read(a.node(), sweep.id());
         if (value == no_node) return stale_error(graph, sweep.id(), a.node());
         if (value != a.node()) graph.mutable_arguments_in({i, 1})[0] = Argument(value).with_keyword(a.keyword());
@@ -15364,6 +17133,19 @@ class OutOfPlaceRewriter {
     if (Status done = read_operands(sweep); !done) return done;
     sweep.editor().retarget(id, text_of("torch.ops.", functional_kernel_operator));
     values_.define(id);
+    return take_results(sweep, writes);
+  }
+  /// The last results of `cond` are the new values of the operands that a branch writes.
+  constexpr auto rewrite_graph_call(Sweep& sweep, Span<const Write> writes) -> Status {
+    values_.attach(sweep.editor());
+    has_rewritten_ = true;
+    if (Status done = read_operands(sweep); !done) return done;
+    values_.define(sweep.id());
+    return take_results(sweep, writes);
+  }
+  /// Results of the node under the cursor become the newest values of what `writes` says.
+  constexpr auto take_results(Sweep& sweep, Span<const Write> writes) -> Status {
+    const NodeId id = sweep.id();
     const NodeId after{id.index + 1};
     for (const Write& w : writes) {
       const Node node = sweep.graph().node(id);
@@ -15415,6 +17197,9 @@ namespace fxpass {
 /// after a later write still is what kernel k returned, while the operand it aliases is the newest value.
 /// Counts `inplace_methods`, `copy_`, `setitem`.
 ///
+/// Graphs that calls run are rewritten too, each by an analysis of its own. What a branch of `cond` writes into an operand
+/// is a result of the call, and from then on the operand's newest value.
+///
 /// Errors: `unsupported_mutation` for a write, or a read behind one, that cannot be carried out;
 /// `eager_would_raise`; `missing_metadata` where shape or dtype of what is written is not known. O(nodes +
 /// operands + new nodes).
@@ -15425,18 +17210,60 @@ struct InPlaceToOutOfPlacePass {
   using keeps = everything_but<AliasesAnalysed>;
 
   /// Forward pass: what it keeps during a run.
-  using State = OutOfPlaceRewriter;
+  struct State {
+    OutOfPlaceRewriter rewriter;
+    Context nested;                  ///< what was said of graphs that calls run
+    Pool<std::uint8_t> is_done = {};  ///< by subgraph
+  };
 
   constexpr auto begin(Graph&, Artifacts<InPlaceToOutOfPlacePass>& artifacts, Context&) const -> State {
-    return State(artifacts.template get<AliasesAnalysed>());
+    State state{OutOfPlaceRewriter(artifacts.template get<AliasesAnalysed>()), {}};
+    state.nested.claim_unchanged();
+    return state;
   }
   [[nodiscard]] static constexpr auto wants(const Operator& op) -> bool { return OutOfPlaceRewriter::concerns(op); }
-  constexpr auto visit(State& state, Sweep& sweep) const -> Status { return state.visit(sweep); }
+  constexpr auto visit(State& state, Sweep& sweep) const -> Status {
+    if (!sweep.graph().subgraphs().empty())
+      if (Status done = rewrite_graphs_of(state, sweep); !done) return done;
+    return state.rewriter.visit(sweep);
+  }
   constexpr auto finish(State& state, Graph&, Context& context) const -> Status {
-    context.count("inplace_methods", state.counts().in_place_methods);
-    context.count("copy_", state.counts().copies);
-    context.count("setitem", state.counts().setitems);
-    if (!state.has_rewritten()) context.claim_unchanged();
+    context.count("inplace_methods", state.rewriter.counts().in_place_methods);
+    context.count("copy_", state.rewriter.counts().copies);
+    context.count("setitem", state.rewriter.counts().setitems);
+    if (!state.rewriter.has_rewritten()) context.claim_unchanged();
+    context.add_nested(state.nested);
+    return {};
+  }
+
+ private:
+  /// The graphs that the node visited runs.
+  constexpr auto rewrite_graphs_of(State& state, Sweep& sweep) const -> Status {
+    Graph& graph = sweep.graph();
+    Status status;
+    graph.for_each_subgraph(sweep.id(), [&](std::uint32_t number) {
+      if (state.is_done.size() <= number) state.is_done.resize(number + 1, 0);
+      if (!status || state.is_done[number] != 0) return;
+      state.is_done[number] = 1;
+      status = rewrite(state, graph.mutable_subgraph(number));
+      if (!status) status = detail::in_subgraph(number, std::move(status.error()));
+    });
+    return status;
+  }
+  /// Analyses the graph anew, which takes no longer than to rewrite it: so nothing that other passes have done to it since
+  /// it was analysed last can be missed. What kernels write, their calls say by now.
+  constexpr auto rewrite(State& state, Graph& inner) const -> Status {
+    detail::ArtifactSlots<AliasesAnalysed> slots;
+    AliasAnalyser analyser(static_cast<detail::ArtifactSlot<AliasesAnalysed>&>(slots).value, nullptr);
+    if (Status visited = analyser.visit_all(inner); !visited) return visited;
+    std::array<Context, 1> contexts;
+    auto outcome = detail::SweepRunner<InPlaceToOutOfPlacePass>::run(
+        inner, contexts, Artifacts<InPlaceToOutOfPlacePass>(slots), *this);
+    if (outcome.failed != detail::no_pass) return std::move(outcome.errors);
+    state.nested.add_nested(contexts[0]);
+    // The call writes by now what the graph wrote: its last results are like any other.
+    for (OutputSpec& output : inner.mutable_outputs())
+      if (is_mutation(output.kind)) output = OutputSpec();
     return {};
   }
 };
@@ -19224,6 +21051,20 @@ enum class Meeting : std::uint8_t {
   floating,    ///< as `arithmetic`, and integers meet in float32
 };
 
+/// Lowers the graphs that calls run: what lowers the graph around them is one.
+class GraphInliner {
+ public:
+  /// Lowers subgraph `number` into the computation that is being made, `inputs` being its inputs. The values of its
+  /// outputs, invalid ones for those that are no tensors; none if there was an error, which has been noted.
+  virtual constexpr auto inline_graph(std::uint32_t number, Span<const hlo::Value> inputs) -> Pool<hlo::Value> = 0;
+
+ protected:
+  constexpr GraphInliner() = default;
+  constexpr GraphInliner(const GraphInliner&) = default;
+  constexpr auto operator=(const GraphInliner&) -> GraphInliner& = default;
+  constexpr ~GraphInliner() = default;
+};
+
 /// The values of nodes, typed access to the arguments of calls, and the moves that most lowerings make.
 ///
 /// A request that cannot be met notes a diagnostic at the call and gives a harmless value; operations on an
@@ -19231,10 +21072,14 @@ enum class Meeting : std::uint8_t {
 /// an argument is O(schema length). See docs/lowering.md.
 class LoweringContext {
  public:
-  /// Of a graph whose nodes are lowered in program order into `builder`; both have to outlive it. O(nodes).
-  constexpr LoweringContext(const Graph& graph, hlo::Builder& builder) : graph_(graph), builder_(builder) {
+  /// Of a graph whose nodes are lowered in program order into `builder`; both have to outlive it. `around` is that of the
+  /// graph around it, if there is one. O(nodes).
+  constexpr LoweringContext(const Graph& graph, hlo::Builder& builder, LoweringContext* around = nullptr)
+      : graph_(graph), builder_(builder), around_(around) {
     results_.resize(graph.node_count());
   }
+  /// Says who lowers the graphs that calls run.
+  constexpr void set_inliner(GraphInliner& inliner) { inliner_ = &inliner; }
 
   /// The program that is lowered, and the module that is made of it.
   [[nodiscard]] constexpr auto graph() const -> const Graph& { return graph_; }
@@ -19521,7 +21366,16 @@ class LoweringContext {
   constexpr auto truth(hlo::Value x) -> hlo::Value { return x.valid() ? builder_.convert(x, DType::boolean) : x; }
 
   /// A channel that no other collective of the module has.
-  constexpr auto next_channel() -> std::int64_t { return ++channels_; }
+  constexpr auto next_channel() -> std::int64_t { return around_ == nullptr ? ++channels_ : around_->next_channel(); }
+
+  // Graphs that calls run --------------------------------------------------------------------------------------------
+  /// The results of subgraph `number` in the computation that is being made, given its inputs, tensors all. None if there
+  /// was an error, which is noted.
+  constexpr auto run_graph(const Call& call, std::uint32_t number, Span<const hlo::Value> inputs) -> Pool<hlo::Value> {
+    if (inliner_ != nullptr) return inliner_->inline_graph(number, inputs);
+    unsupported(call, "runs a graph, which whoever lowers this one does not do");
+    return {};
+  }
 
  private:
   constexpr auto missing(const Call& call, std::string_view name) -> hlo::Value {
@@ -19556,6 +21410,8 @@ class LoweringContext {
 
   const Graph& graph_;
   hlo::Builder& builder_;
+  LoweringContext* around_;
+  GraphInliner* inliner_ = nullptr;
   Pool<Range> results_;  ///< by node, of `values_`
   Pool<hlo::Value> values_;
   std::int64_t channels_ = 0;
@@ -20470,6 +22326,32 @@ struct LowerRunningExtreme {
   }
 };
 
+/// Each element less the one before, n times; of truth values, whether they differ.
+struct LowerDiff {
+  static constexpr std::string_view op = "aten.diff";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    hlo::Value x = c.tensor(call, "self");
+    const std::size_t rank = b.rank(x);
+    if (!x.valid() || rank == 0) return x;
+    const std::size_t dim = c.dim(call, "dim", rank);
+    const auto along = static_cast<std::int64_t>(dim);
+    Pool<hlo::Value> parts;
+    if (call.has("prepend")) parts.push_back(b.convert(c.tensor(call, "prepend"), b.dtype(x)));
+    parts.push_back(x);
+    if (call.has("append")) parts.push_back(b.convert(c.tensor(call, "append"), b.dtype(x)));
+    if (parts.size() > 1) x = b.concatenate(parts.view(), along);
+    for (std::int64_t n = c.integer(call, "n"); n > 0 && x.valid(); --n) {
+      const std::int64_t size = b.dims(x)[dim];
+      const std::int64_t left = size > 0 ? size - 1 : 0;
+      const hlo::Value after = b.slice_in_dim(x, along, size - left, size);
+      const hlo::Value before = b.slice_in_dim(x, along, 0, left);
+      x = b.dtype(x) == DType::boolean ? b.compare(after, before, hlo::Direction::ne) : b.subtract(after, before);
+    }
+    return x;
+  }
+};
+
 /// The lowerings of this file.
 using ReductionLowerings =
     lowerings<LowerSum, LowerMean, LowerProd, LowerExtremes<"aten.amax", hlo::Opcode::maximum>,
@@ -20481,7 +22363,7 @@ using ReductionLowerings =
               LowerRunningExtreme<"aten.cummax", hlo::Direction::ge>,
               LowerRunningExtreme<"aten.cummin", hlo::Direction::le>, LowerVariance<"aten.var", false>,
               LowerVariance<"aten.std", true>, LowerVarMean, LowerStdMean, LowerMinAndMax, LowerCountNonzero,
-              LowerNanSum, LowerLogSumExp, LowerNorm<"aten.linalg_vector_norm", "ord">,
+              LowerNanSum, LowerLogSumExp, LowerDiff, LowerNorm<"aten.linalg_vector_norm", "ord">,
               LowerNorm<"aten.norm", "p">, LowerPythonNorm, LowerNormalize>;
 
 }  // namespace fxpass
@@ -20736,7 +22618,8 @@ struct LowerLogSoftmax {
 
 /// The argument itself outside training, or if nothing is dropped. Random numbers are not lowered.
 struct LowerDropout {
-  static constexpr std::array<std::string_view, 2> op{"aten.dropout", "aten.feature_dropout"};
+  static constexpr std::array<std::string_view, 4> op{"aten.dropout", "aten.alpha_dropout", "aten.feature_dropout",
+                                                      "aten.feature_alpha_dropout"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.tensor(call, "input");
     if (!c.boolean(call, "train") || c.real(call, "p") == 0) return x;
@@ -21323,6 +23206,218 @@ struct LowerWaitTensor {
 /// The lowerings of this file.
 using CollectiveLowerings = lowerings<LowerAllReduce, LowerAllGather, LowerReduceScatter, LowerAllToAll, LowerBroadcast,
                                       LowerWaitTensor>;
+
+}  // namespace fxpass
+
+// ---- fxpass/lower/control_flow.hpp
+
+/// @file
+/// Operators that run graphs: `cond` is HLO's conditional, `while_loop` its while; `map` and `scan` are loops that take
+/// one slice a round. A computation sees nothing of the one around it, so what it needs it gets in one tuple.
+
+namespace fxpass {
+
+namespace detail {
+
+/// The tensors of a list argument; none, which is noted, if it is no list or holds anything else.
+constexpr auto tensors_in(auto& c, const Call& call, const Argument& list) -> std::optional<Pool<hlo::Value>> {
+  Pool<hlo::Value> values;
+  if (list.is_sequence())
+    for (const Argument& member : c.graph().children(list)) {
+      const hlo::Value value = c.tensor(call, member, "operands");
+      if (!value.valid()) return std::nullopt;
+      values.push_back(value);
+    }
+  else
+    c.unsupported(call, "its operands are not in a list");
+  if (!list.is_sequence()) return std::nullopt;
+  return values;
+}
+
+/// The elements of a tuple, from number `begin` on, `count` of them.
+constexpr auto elements(auto& b, hlo::Value tuple, std::uint32_t begin, std::uint32_t count) -> Pool<hlo::Value> {
+  Pool<hlo::Value> values;
+  for (std::uint32_t i = begin; i < begin + count; ++i) values.push_back(b.get_tuple_element(tuple, i));
+  return values;
+}
+/// A tensor of one element as a scalar PRED.
+constexpr auto decision(auto& c, hlo::Value x) -> hlo::Value {
+  return x.valid() ? c.builder().reshape(c.truth(x), hlo::Dims{}) : x;
+}
+
+/// The arguments of a call in the form (graph, operands, ...), all of them positional.
+[[nodiscard]] constexpr auto has_form(const Graph& graph, NodeId id, std::size_t graphs, std::size_t count) -> bool {
+  const auto arguments = graph.arguments(id);
+  bool matches = arguments.size() == count;
+  for (std::size_t i = 0; matches && i < count; ++i)
+    matches = !arguments[i].is_keyword() && (i < graphs) == arguments[i].is(ArgumentKind::subgraph);
+  return matches;
+}
+constexpr auto unknown_form(auto& c, const Call& call) -> Pool<hlo::Value> {
+  c.unsupported(call, "its arguments are not those that PyTorch gives it");
+  return {};
+}
+
+/// A loop over the slices of `xs` along their first dimension: each round runs the graph on the values carried from round
+/// to round, the slices, and `constants`; its first results are carried on, the others are the slices of the results.
+constexpr auto loop_over_slices(auto& c, const Call& call, std::uint32_t number, const Pool<hlo::Value>& carried,
+                                const Pool<hlo::Value>& xs, const Pool<hlo::Value>& constants) -> Pool<hlo::Value> {
+  auto& b = c.builder();
+  const auto metas = c.graph().values(call.id());
+  if (xs.empty() || metas.size() < carried.size()) return unknown_form(c, call);
+  for (const hlo::Value x : xs)
+    if (b.rank(x) == 0 || b.dims(x)[0] != b.dims(xs[0])[0]) return unknown_form(c, call);
+  const std::int64_t rounds = b.dims(xs[0])[0];
+
+  Pool<hlo::Value> state;  // the round, what is carried, the results so far, the slices' sources, the constants
+  state.push_back(b.constant(DType::i64, 0));
+  state.append(carried.view());
+  const std::uint32_t results = static_cast<std::uint32_t>(metas.size()) - carried.size();
+  for (const TensorMeta& meta : metas.subspan(carried.size())) {
+    if (!meta.known) {
+      c.fail(call, DiagnosticCode::missing_metadata, "the shape of a result is not known");
+      return {};
+    }
+    state.push_back(c.full(c.shape_of(meta), 0));
+  }
+  if (rounds == 0) {
+    Pool<hlo::Value> unchanged;
+    unchanged.append(state.view().subspan(1));
+    return unchanged;
+  }
+  state.append(xs.view());
+  state.append(constants.view());
+  const hlo::Value init = b.tuple(state.view());
+  if (!init.valid()) return {};
+  const hlo::ShapeId shape = b.shape_id(init);
+  const std::uint32_t size = state.size();
+
+  const hlo::ComputationId condition = b.computation("has_slices_left", [&] {
+    const hlo::Value round = b.get_tuple_element(b.parameter(shape), 0);
+    return b.compare(round, b.constant(DType::i64, rounds), hlo::Direction::lt);
+  });
+  const hlo::ComputationId body = b.computation("at_slice", [&]() -> hlo::Value {
+    const Pool<hlo::Value> now = elements(b, b.parameter(shape), 0, size);
+    const auto starts_at = [&](hlo::Value x) {
+      Pool<hlo::Value> starts;
+      for (std::size_t d = 0; d < b.rank(x); ++d) starts.push_back(d == 0 ? now[0] : b.constant(DType::i64, 0));
+      return starts;
+    };
+    Pool<hlo::Value> inputs;
+    inputs.append(now.view().subspan(1, carried.size()));
+    for (const hlo::Value x : now.view().subspan(1 + carried.size() + results, xs.size())) {
+      hlo::Dims slice = b.dims(x);
+      slice[0] = 1;
+      hlo::Dims kept;
+      for (std::size_t d = 1; d < slice.size(); ++d) kept.push_back(slice[d]);
+      inputs.push_back(b.reshape(b.dynamic_slice(x, starts_at(x).view(), slice), kept));
+    }
+    inputs.append(now.view().subspan(size - constants.size()));
+    const Pool<hlo::Value> given = c.run_graph(call, number, inputs.view());
+    if (given.size() != carried.size() + results) return {};
+
+    Pool<hlo::Value> next;
+    next.append(now.view());
+    next[0] = b.add(now[0], b.constant(DType::i64, 1));
+    for (std::uint32_t i = 0; i < carried.size(); ++i) next[1 + i] = given[i];
+    for (std::uint32_t i = carried.size(); i < given.size(); ++i) {
+      const hlo::Value whole = now[1 + i];
+      hlo::Dims slice = b.dims(whole);
+      slice[0] = 1;
+      next[1 + i] = b.dynamic_update_slice(whole, b.reshape(given[i], slice), starts_at(whole).view());
+    }
+    return b.tuple(next.view());
+  });
+  return elements(b, b.while_loop(init, condition, body), 1, static_cast<std::uint32_t>(metas.size()));
+}
+
+}  // namespace detail
+
+/// `cond(predicate, graph, graph, operands)`: the branch that the predicate picks, on the operands.
+struct LowerCond {
+  static constexpr std::string_view op = "higher_order.cond";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    if (!detail::cond_operands(c.graph(), call.id())) return detail::unknown_form(c, call);
+    const auto arguments = c.graph().arguments(call.id());
+    const auto operands = detail::tensors_in(c, call, arguments[3]);
+    const hlo::Value which = detail::decision(c, c.tensor(call, arguments[0], "pred"));
+    if (!operands || !which.valid()) return {};
+    const hlo::Value given = b.tuple(operands->view());
+    const auto branch = [&](const Argument& graph, std::string_view name) {
+      return b.computation(name, [&] {
+        const hlo::Value inputs = b.parameter(b.shape_id(given));
+        return b.tuple(c.run_graph(call, graph.subgraph(), detail::elements(b, inputs, 0, operands->size()).view()).view());
+      });
+    };
+    const std::array branches{branch(arguments[1], "if_true"), branch(arguments[2], "if_false")};
+    const std::array<hlo::Value, 2> both{given, given};
+    return detail::elements(b, b.conditional(which, both, branches), 0,
+                            static_cast<std::uint32_t>(c.graph().values(call.id()).size()));
+  }
+};
+
+/// `while_loop(graph, graph, carried, constants)`: while the first graph says so, the second makes the carried values anew.
+struct LowerWhileLoop {
+  static constexpr std::string_view op = "higher_order.while_loop";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    if (!detail::has_form(c.graph(), call.id(), 2, 4)) return detail::unknown_form(c, call);
+    const auto arguments = c.graph().arguments(call.id());
+    const auto carried = detail::tensors_in(c, call, arguments[2]);
+    const auto constants = detail::tensors_in(c, call, arguments[3]);
+    if (!carried || !constants) return {};
+    Pool<hlo::Value> state;
+    state.append(carried->view());
+    state.append(constants->view());
+    const hlo::Value init = b.tuple(state.view());
+    const hlo::ComputationId condition = b.computation("goes_on", [&]() -> hlo::Value {
+      const hlo::Value now = b.parameter(b.shape_id(init));
+      const auto results =
+          c.run_graph(call, arguments[0].subgraph(), detail::elements(b, now, 0, state.size()).view());
+      if (results.size() != 1) return {};
+      return detail::decision(c, results[0]);
+    });
+    const hlo::ComputationId body = b.computation("round", [&]() -> hlo::Value {
+      const Pool<hlo::Value> now = detail::elements(b, b.parameter(b.shape_id(init)), 0, state.size());
+      Pool<hlo::Value> next = c.run_graph(call, arguments[1].subgraph(), now.view());
+      if (next.size() != carried->size()) return {};
+      next.append(now.view().subspan(carried->size()));
+      return b.tuple(next.view());
+    });
+    return detail::elements(b, b.while_loop(init, condition, body), 0, carried->size());
+  }
+};
+
+/// `map_impl(graph, xs, constants)`: the graph on each slice of `xs` along their first dimension.
+struct LowerMap {
+  static constexpr std::string_view op = "higher_order.map_impl";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    if (!detail::has_form(c.graph(), call.id(), 1, 3)) return detail::unknown_form(c, call);
+    const auto arguments = c.graph().arguments(call.id());
+    const auto xs = detail::tensors_in(c, call, arguments[1]);
+    const auto constants = detail::tensors_in(c, call, arguments[2]);
+    if (!xs || !constants) return {};
+    return detail::loop_over_slices(c, call, arguments[0].subgraph(), {}, *xs, *constants);
+  }
+};
+
+/// `scan(graph, init, xs, constants)`: the same, with values that go from slice to slice.
+struct LowerScan {
+  static constexpr std::string_view op = "higher_order.scan";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    if (!detail::has_form(c.graph(), call.id(), 1, 4)) return detail::unknown_form(c, call);
+    const auto arguments = c.graph().arguments(call.id());
+    const auto init = detail::tensors_in(c, call, arguments[1]);
+    const auto xs = detail::tensors_in(c, call, arguments[2]);
+    const auto constants = detail::tensors_in(c, call, arguments[3]);
+    if (!init || !xs || !constants) return {};
+    return detail::loop_over_slices(c, call, arguments[0].subgraph(), *init, *xs, *constants);
+  }
+};
+
+/// Operators that run graphs.
+using ControlFlowLowerings = lowerings<LowerCond, LowerWhileLoop, LowerMap, LowerScan>;
 
 }  // namespace fxpass
 
@@ -22027,7 +24122,14 @@ struct LowerLerp {
 
 /// The elements in the result's dtype; devices, layouts and memory formats are no matter of HLO.
 struct LowerConversion {
-  static constexpr std::array<std::string_view, 3> op{"aten.to", "aten._to_copy", "aten.type_as"};
+  static constexpr std::array<std::string_view, 8> op{"aten.to",
+                                                      "aten.cpu",
+                                                      "aten._to_copy",
+                                                      "aten.type_as",
+                                                      "aten.to_dense",
+                                                      "aten.dequantize.self",
+                                                      "aten._autocast_to_full_precision",
+                                                      "aten._autocast_to_reduced_precision"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     return c.to_result(call, c.tensor(call, "self"));
   }
@@ -22114,22 +24216,6 @@ struct LowerReshape {
   }
 };
 
-/// The same bytes in another dtype; the last dimension counts elements of that dtype.
-struct LowerViewDtype {
-  static constexpr std::string_view op = "aten.view.dtype";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    auto& b = c.builder();
-    const hlo::Value x = c.tensor(call, "self");
-    const hlo::Shape to = c.result_shape(call);
-    const DType from = b.dtype(x);
-    if (from == DType::boolean || to.dtype == DType::boolean) return c.unsupported(call, "bytes of bools");
-    if (byte_size(from) >= byte_size(to.dtype)) return b.reshape(b.bitcast_convert(x, to.dtype), to.dims);
-    hlo::Dims grouped = to.dims;
-    grouped.push_back(byte_size(to.dtype) / byte_size(from));
-    return b.bitcast_convert(b.reshape(x, grouped), to.dtype);
-  }
-};
-
 struct LowerExpand {
   static constexpr std::array<std::string_view, 4> op{"aten.expand", "aten.expand_as", "aten.expand_copy",
                                                       "aten.broadcast_to"};
@@ -22180,17 +24266,13 @@ struct LowerSwapDims {
   }
 };
 
-/// The last two dimensions exchanged; fewer than two stay.
+/// The last two dimensions exchanged, or all of them turned around; fewer than two stay.
 struct LowerMatrixTranspose {
-  static constexpr std::array<std::string_view, 6> op{"aten.t",       "aten.t_copy",   "aten.mT",
-                                                      "aten.numpy_T", "aten.matrix_H", "aten.adjoint"};
+  static constexpr std::array<std::string_view, 4> op{"aten.t", "aten.t_copy", "aten.mT", "aten.numpy_T"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.tensor(call, "self");
     const std::size_t rank = c.builder().rank(x);
     if (rank < 2) return x;
-    const bool is_conjugate = call.schema().base() == "aten.matrix_H" || call.schema().base() == "aten.adjoint";
-    if (is_conjugate && is_complex(c.builder().dtype(x)))
-      return c.unsupported(call, "a conjugate transpose of complex numbers");
     hlo::Dims order = hlo::iota_dims(rank);
     if (call.schema().base() == "aten.numpy_T")
       std::ranges::reverse(order);
@@ -22295,11 +24377,13 @@ struct LowerSelect {
 
 /// Pieces one after another along a dimension; how long each is, the results' metadata says.
 struct LowerSplit {
-  static constexpr std::array<std::string_view, 5> op{"aten.split", "aten.split_with_sizes", "aten.chunk",
-                                                      "aten.split_copy", "aten.tensor_split"};
+  static constexpr std::array<std::string_view, 11> op{
+      "aten.split",        "aten.split_with_sizes", "aten.chunk",        "aten.split_copy",
+      "aten.tensor_split", "aten.unsafe_split",     "aten.unsafe_chunk", "aten.unsafe_split_with_sizes",
+      "aten.hsplit",       "aten.vsplit",           "aten.dsplit"};
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
     const hlo::Value x = c.tensor(call, "self");
-    const std::size_t dim = c.dim(call, "dim", c.builder().rank(x));
+    const std::size_t dim = dim_of(c, call, c.builder().rank(x));
     Pool<hlo::Value> pieces;
     std::int64_t start = 0;
     for (const TensorMeta& piece : c.graph().values(call.id())) {
@@ -22307,6 +24391,42 @@ struct LowerSplit {
       const std::int64_t length = c.shape_of(piece).dims[dim];
       pieces.push_back(detail::slice(c, x, dim, {start, start + length, 1}));
       start += length;
+    }
+    return pieces;
+  }
+
+ private:
+  static constexpr auto dim_of(auto& c, const Call& call, std::size_t rank) -> std::size_t {
+    const std::string_view base = call.schema().base();
+    if (base == "aten.hsplit") return rank > 1 ? 1 : 0;
+    if (base == "aten.vsplit") return 0;
+    return base == "aten.dsplit" ? c.wrapped_dim(call, 2, rank) : c.dim(call, "dim", rank);
+  }
+};
+
+/// All elements of all tensors, one behind the other.
+struct LowerFlattenTensors {
+  static constexpr std::string_view op = "aten.flatten_dense_tensors";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    Pool<hlo::Value> list = c.tensors(call, "tensors");
+    for (hlo::Value& x : list) x = b.reshape(x, {b.shape(x).element_count()});
+    return list.empty() ? hlo::Value{} : b.concatenate(list.view(), 0);
+  }
+};
+
+/// Slices of a vector, each in a shape of its own.
+struct LowerUnflattenTensors {
+  static constexpr std::string_view op = "aten.unflatten_dense_tensors";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const hlo::Value x = c.tensor(call, "flat");
+    Pool<hlo::Value> pieces;
+    std::int64_t start = 0;
+    for (const TensorMeta& piece : c.graph().values(call.id())) {
+      if (!piece.known) return pieces;
+      const hlo::Shape shape = c.shape_of(piece);
+      pieces.push_back(c.builder().reshape(detail::slice(c, x, 0, {start, start + shape.element_count(), 1}), shape.dims));
+      start += shape.element_count();
     }
     return pieces;
   }
@@ -22466,11 +24586,67 @@ struct LowerRepeatInterleave {
   }
 };
 
+namespace detail {
+/// The tensors that a call is given, in a list or one by one.
+constexpr auto listed_tensors(auto& c, const Call& call) -> Pool<hlo::Value> {
+  Pool<hlo::Value> list;
+  c.graph().for_each_operand(call.id(), [&](NodeId operand) { list.push_back(c.tensor(call, operand, "tensors")); });
+  return list;
+}
+/// Tensor `index` of a grid: it lies along dimension `along` of `grid`.
+constexpr auto along_grid(auto& c, hlo::Value line, std::size_t along, const hlo::Dims& grid) -> hlo::Value {
+  auto& b = c.builder();
+  if (!line.valid()) return line;
+  return b.broadcast_in_dim(b.reshape(line, {b.shape(line).element_count()}), grid, {static_cast<std::int64_t>(along)});
+}
+}  // namespace detail
+
+/// Each tensor with at least so many dimensions, as the metadata of the results has them.
+struct LowerAtLeast {
+  static constexpr std::array<std::string_view, 3> op{"aten.atleast_1d", "aten.atleast_2d", "aten.atleast_3d"};
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    Pool<hlo::Value> list = detail::listed_tensors(c, call);
+    const auto metas = c.graph().values(call.id());
+    for (std::uint32_t i = 0; i < list.size() && i < metas.size(); ++i)
+      list[i] = c.builder().reshape(list[i], c.shape_of(metas[i]).dims);
+    return list;
+  }
+};
+
+/// Each vector along a dimension of its own.
+struct LowerMeshgrid {
+  static constexpr std::string_view op = "aten.meshgrid";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    Pool<hlo::Value> list = detail::listed_tensors(c, call);
+    const auto metas = c.graph().values(call.id());
+    const bool is_xy = call.string("indexing").value_or("ij") == "xy" && list.size() > 1;
+    for (std::uint32_t i = 0; i < list.size() && i < metas.size(); ++i)
+      list[i] = detail::along_grid(c, list[i], is_xy && i < 2 ? 1 - i : i, c.shape_of(metas[i]).dims);
+    return list;
+  }
+};
+
+/// Every combination of one element of each vector, a row each; of one vector, itself.
+struct LowerCartesianProduct {
+  static constexpr std::string_view op = "aten.cartesian_prod";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    Pool<hlo::Value> list = detail::listed_tensors(c, call);
+    if (list.size() == 1) return list[0];
+    hlo::Dims grid;
+    for (const hlo::Value line : list) grid.push_back(b.shape(line).element_count());
+    const hlo::Dims column{hlo::Shape{DType::i64, grid}.element_count(), 1};
+    for (std::uint32_t i = 0; i < list.size(); ++i)
+      list[i] = b.reshape(detail::along_grid(c, list[i], i, grid), column);
+    return b.concatenate(list.view(), 1);
+  }
+};
+
 /// Each tensor in the shape that they have together.
 struct LowerBroadcastTensors {
   static constexpr std::string_view op = "aten.broadcast_tensors";
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
-    Pool<hlo::Value> list = c.tensors(call, "tensors");
+    Pool<hlo::Value> list = detail::listed_tensors(c, call);
     hlo::Dims common;
     for (const hlo::Value v : list)
       if (v.valid()) common = c.common_dims(call, common, c.builder().dims(v));
@@ -22519,10 +24695,11 @@ struct LowerTriangle {
 
 /// The lowerings of this file.
 using ShapeLowerings =
-    lowerings<LowerIdentity, LowerNothing, LowerReshape, LowerViewDtype, LowerExpand, LowerPermute, LowerTranspose,
+    lowerings<LowerIdentity, LowerNothing, LowerReshape, LowerExpand, LowerPermute, LowerTranspose,
               LowerSwapAxes, LowerSwapDims, LowerMatrixTranspose, LowerMoveDim, LowerSlice, LowerNarrow, LowerSelect,
               LowerSplit, LowerUnbind, LowerSelectScatter, LowerSliceScatter, LowerCat, LowerStack, LowerFlip, LowerRoll,
-              LowerRepeat, LowerRepeatInterleave, LowerBroadcastTensors, LowerConstantPad,
+              LowerRepeat, LowerRepeatInterleave, LowerBroadcastTensors, LowerAtLeast,
+              LowerMeshgrid, LowerCartesianProduct, LowerFlattenTensors, LowerUnflattenTensors, LowerConstantPad,
               LowerTriangle<"aten.tril", hlo::Direction::le>, LowerTriangle<"aten.triu", hlo::Direction::ge>>;
 
 }  // namespace fxpass
@@ -22804,6 +24981,20 @@ struct LowerIndexPut {
   }
 };
 
+/// The elements of `source`, in order, where the mask is true. Eager raises if there are too few.
+struct LowerMaskedScatter {
+  static constexpr std::string_view op = "aten.masked_scatter";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Dims whole = c.result_shape(call).dims;
+    const hlo::Value x = c.broadcast_to(call, c.tensor(call, "self"), whole);
+    const hlo::Value mask = c.broadcast_to(call, c.truth(c.tensor(call, "mask")), whole);
+    const hlo::Value source = b.convert(c.tensor(call, "source"), b.dtype(x));
+    if (!x.valid() || !mask.valid() || !source.valid()) return {};
+    return detail::write_masked(c, call, x, {mask, 0, true}, b.reshape(source, {b.shape(source).element_count()}));
+  }
+};
+
 struct LowerIndexSelect {
   static constexpr std::string_view op = "aten.index_select";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -22990,9 +25181,9 @@ constexpr auto diagonal_of(auto& c, const Call& call, hlo::Value x) -> Diagonal 
 }  // namespace detail
 
 struct LowerDiagonal {
-  static constexpr std::array<std::string_view, 2> op{"aten.diagonal", "aten.diagonal_copy"};
+  static constexpr std::array<std::string_view, 3> op{"aten.diagonal", "aten.diagonal_copy", "aten.linalg_diagonal"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const hlo::Value x = c.tensor(call, "self");
+    const hlo::Value x = c.tensor(call, call.schema().find("self") ? "self" : "A");
     const detail::Diagonal d = detail::diagonal_of(c, call, x);
     if (d.index.dims.empty()) return {};
     if (d.index.count() == 0) return c.full(c.result_shape(call), 0);
@@ -23121,9 +25312,9 @@ struct LowerGetItem {
 };
 
 /// The lowerings of this file.
-using IndexingLowerings = lowerings<LowerIndex, LowerIndexPut, LowerIndexSelect, LowerEmbedding, LowerIndexCopy,
-                                    LowerIndexAdd, LowerIndexFill, LowerGather, LowerScatter, LowerDiagonal,
-                                    LowerDiagonalScatter, LowerGetItem>;
+using IndexingLowerings = lowerings<LowerIndex, LowerIndexPut, LowerMaskedScatter, LowerIndexSelect, LowerEmbedding,
+                                    LowerIndexCopy, LowerIndexAdd, LowerIndexFill, LowerGather, LowerScatter,
+                                    LowerDiagonal, LowerDiagonalScatter, LowerGetItem>;
 
 }  // namespace fxpass
 
@@ -23540,6 +25731,368 @@ using LossLowerings = lowerings<LowerDifferenceLoss<"aten.mse_loss", detail::Squ
 
 }  // namespace fxpass
 
+// ---- fxpass/lower/memory.hpp
+
+/// @file
+/// Operators that look at a tensor as memory: windows by strides, bytes as another type, complex numbers as pairs. HLO has
+/// no strides: a window is cut out of the elements in row-major order, by slices where it is a grid, else by indices.
+
+namespace fxpass {
+
+namespace detail {
+
+/// Elements of a flat array: `offset + sum(strides[d] * i[d])` for each index `i` within `sizes`.
+struct StridedWindow {
+  hlo::Dims sizes;
+  hlo::Dims strides;
+  std::int64_t offset = 0;
+
+  [[nodiscard]] constexpr auto count() const -> std::int64_t {
+    return hlo::Shape{DType::i64, sizes}.element_count();
+  }
+  /// The dimensions that lead to other elements, by descending stride.
+  [[nodiscard]] constexpr auto moving_dims() const -> hlo::Dims {
+    hlo::Dims order;
+    for (std::size_t d = 0; d < sizes.size(); ++d) {
+      if (sizes[d] == 1 || strides[d] == 0) continue;
+      order.push_back(static_cast<std::int64_t>(d));
+      for (std::size_t k = order.size() - 1; k > 0 && stride(order[k - 1]) < stride(order[k]); --k)
+        std::swap(order[k - 1], order[k]);
+    }
+    return order;
+  }
+  /// Whether each of `order`, dimensions by descending stride, lies between two steps of the one before: then reshapes and
+  /// slices lead there.
+  [[nodiscard]] constexpr auto is_grid(const hlo::Dims& order) const -> bool {
+    for (std::size_t k = 1; k < order.size(); ++k)
+      if (stride(order[k - 1]) % stride(order[k]) != 0 || size(order[k]) * stride(order[k]) > stride(order[k - 1]))
+        return false;
+    return true;
+  }
+  [[nodiscard]] constexpr auto size(std::int64_t dim) const -> std::int64_t {
+    return sizes[static_cast<std::size_t>(dim)];
+  }
+  [[nodiscard]] constexpr auto stride(std::int64_t dim) const -> std::int64_t {
+    return strides[static_cast<std::size_t>(dim)];
+  }
+};
+
+/// The place of each element of a window, in row-major order.
+constexpr auto places_of(auto& c, const StridedWindow& window) -> hlo::Value {
+  auto& b = c.builder();
+  const hlo::Shape shape{DType::i64, window.sizes};
+  hlo::Value places = c.full(shape, window.offset);
+  for (std::size_t d = 0; d < window.sizes.size(); ++d)
+    if (window.sizes[d] > 1 && window.strides[d] != 0)
+      places = b.add(places, b.multiply(b.iota(shape, static_cast<std::int64_t>(d)), c.full(shape, window.strides[d])));
+  return b.reshape(places, {window.count()});
+}
+
+/// Where each of `order` stands in the ascending list of the same dimensions.
+[[nodiscard]] constexpr auto ranks_of(const hlo::Dims& order) -> hlo::Dims {
+  hlo::Dims ranks(order.size(), 0);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    for (const std::int64_t other : order) ranks[i] += other < order[i] ? 1 : 0;
+  return ranks;
+}
+
+/// The last dimension cut, or filled up with zeros, to `size`.
+constexpr auto resized_last(auto& c, hlo::Value x, std::int64_t size) -> hlo::Value {
+  auto& b = c.builder();
+  if (!x.valid()) return x;
+  const std::size_t last = b.rank(x) - 1;
+  const std::int64_t now = b.dims(x)[last];
+  if (size <= now) return b.slice_in_dim(x, static_cast<std::int64_t>(last), 0, size);
+  hlo::Dims high(b.rank(x), 0);
+  high[last] = size - now;
+  return b.pad(x, c.scalar(b.dtype(x), 0), hlo::Dims(b.rank(x), 0), high, hlo::Dims(b.rank(x), 0));
+}
+
+/// A window of `x`, a flat array.
+constexpr auto cut_window(auto& c, hlo::Value x, const StridedWindow& window) -> hlo::Value {
+  auto& b = c.builder();
+  if (!x.valid()) return x;
+  if (window.count() == 0) return c.full({b.dtype(x), window.sizes}, 0);
+  const hlo::Dims order = window.moving_dims();
+  if (!window.is_grid(order))
+    return b.reshape(gather(c, x, index_of_dim(c, x, 0, places_of(c, window))), window.sizes);
+  x = b.slice_in_dim(x, 0, window.offset, b.dims(x)[0]);
+  hlo::Dims grid;
+  for (const std::int64_t d : order) {
+    x = resized_last(c, x, window.size(d) * window.stride(d));
+    grid.push_back(window.size(d));
+    hlo::Dims split = grid;
+    split.push_back(window.stride(d));
+    x = b.reshape(x, split);
+  }
+  x = b.reshape(resized_last(c, x, 1), grid);
+  // From descending strides to the window's own order; what does not move is repeated.
+  const hlo::Dims ranks = ranks_of(order);
+  hlo::Dims back(order.size(), 0), ascending = order;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    back[static_cast<std::size_t>(ranks[i])] = static_cast<std::int64_t>(i);
+    ascending[static_cast<std::size_t>(ranks[i])] = order[i];
+  }
+  return b.broadcast_in_dim(b.transpose(x, back), window.sizes, ascending);
+}
+
+/// `values`, of a window's shape, spread over a flat array of `length`; zero elsewhere. Needs a window that is a grid and
+/// in which each element has a place of its own.
+constexpr auto spread_window(auto& c, hlo::Value values, const StridedWindow& window, const hlo::Dims& order,
+                             std::int64_t length) -> hlo::Value {
+  auto& b = c.builder();
+  if (!values.valid()) return values;
+  const hlo::Dims ranks = ranks_of(order);
+  hlo::Dims grid(order.size(), 0);
+  for (std::size_t i = 0; i < order.size(); ++i) grid[static_cast<std::size_t>(ranks[i])] = window.size(order[i]);
+  values = b.transpose(b.reshape(values, grid), ranks);
+  for (std::size_t k = order.size(); k-- > 0;) {
+    hlo::Dims split, joined;
+    for (std::size_t i = 0; i <= k; ++i) {
+      split.push_back(window.size(order[i]));
+      if (i < k) joined.push_back(window.size(order[i]));
+    }
+    const bool is_innermost = k + 1 == order.size();
+    split.push_back(is_innermost ? 1 : window.size(order[k + 1]) * window.stride(order[k + 1]));
+    joined.push_back(window.size(order[k]) * window.stride(order[k]));
+    values = b.reshape(resized_last(c, b.reshape(values, split), window.stride(order[k])), joined);
+  }
+  if (order.empty()) values = b.reshape(values, {1});
+  const std::int64_t span = values.valid() ? b.dims(values)[0] : 0;
+  return b.pad(values, c.scalar(b.dtype(values), 0), {window.offset}, {length - window.offset - span}, {0});
+}
+
+/// `x`, a flat array, with `values` in a window of it. Where a place is in the window several times, all of its values have
+/// to be equal.
+constexpr auto put_window(auto& c, hlo::Value x, const StridedWindow& window, hlo::Value values) -> hlo::Value {
+  auto& b = c.builder();
+  if (!x.valid() || !values.valid() || window.count() == 0) return x;
+  const hlo::Dims order = window.moving_dims();
+  std::int64_t moves = 1;
+  for (const std::int64_t d : order) moves *= window.size(d);
+  if (!window.is_grid(order) || moves != window.count())
+    return write(c, x, index_of_dim(c, x, 0, places_of(c, window)), b.reshape(values, {window.count()}));
+  const std::int64_t length = b.dims(x)[0];
+  const hlo::Value is_written =
+      spread_window(c, b.full({DType::boolean, window.sizes}, true), window, order, length);
+  return b.select(is_written, spread_window(c, values, window, order, length), x);
+}
+
+/// The window that `size`, `stride` and `storage_offset` of a call name; none if it is not one of `self` alone: HLO has
+/// none of the memory around a tensor.
+constexpr auto window_of(auto& c, const Call& call) -> std::optional<StridedWindow> {
+  const auto given = call.given("self");
+  const TensorMeta* meta = given && given->is_node() ? c.graph().tensor(given->node()) : nullptr;
+  const auto geometry = meta != nullptr ? geometry_of(c.graph(), *meta) : std::nullopt;
+  if (!geometry || geometry->offset != 0 || !is_contiguous(*geometry)) {
+    c.unsupported(call, "of a tensor that is itself a window into memory");
+    return std::nullopt;
+  }
+  StridedWindow window{c.integers(call, "size"), c.integers(call, "stride"), 0};
+  if (call.has("storage_offset")) window.offset = c.integer(call, "storage_offset");
+  std::int64_t last = window.offset;
+  for (std::size_t d = 0; d < window.sizes.size() && d < window.strides.size(); ++d)
+    last += (window.sizes[d] - 1) * window.strides[d];
+  const bool is_inside = window.offset >= 0 && last < geometry->element_count();
+  if (window.sizes.size() == window.strides.size() && (is_inside || window.count() == 0)) return window;
+  c.unsupported(call, "a window beyond the tensor");
+  return std::nullopt;
+}
+
+/// Complex numbers as pairs, a last dimension of size 2; and back.
+constexpr auto pairs_of(auto& c, hlo::Value x) -> hlo::Value {
+  auto& b = c.builder();
+  hlo::Dims column = b.dims(x);
+  column.push_back(1);
+  return b.concatenate({b.reshape(b.real(x), column), b.reshape(b.imag(x), column)},
+                       static_cast<std::int64_t>(column.size()) - 1);
+}
+constexpr auto complex_of_pairs(auto& c, hlo::Value x, const hlo::Dims& to) -> hlo::Value {
+  auto& b = c.builder();
+  const std::size_t last = b.rank(x) - 1;
+  return b.complex(b.reshape(slice(c, x, last, {0, 1, 1}), to), b.reshape(slice(c, x, last, {1, 2, 1}), to));
+}
+
+/// The bytes of `x` as elements of `to`, the last dimension counting those. Neither type is complex or bool.
+constexpr auto cast_bytes(auto& c, hlo::Value x, DType to) -> hlo::Value {
+  auto& b = c.builder();
+  if (!x.valid()) return x;
+  const std::int64_t from_bytes = byte_size(b.dtype(x)), to_bytes = byte_size(to);
+  hlo::Dims dims = b.dims(x);
+  if (from_bytes == to_bytes || dims.empty()) return b.bitcast_convert(x, to);
+  std::int64_t& last = dims[dims.size() - 1];
+  if (from_bytes > to_bytes) {
+    last *= from_bytes / to_bytes;
+    return b.reshape(b.bitcast_convert(x, to), dims);
+  }
+  last /= to_bytes / from_bytes;
+  dims.push_back(to_bytes / from_bytes);
+  return b.bitcast_convert(b.reshape(x, dims), to);
+}
+
+}  // namespace detail
+
+/// Windows of one dimension, each `step` behind the last, as a last dimension of their own.
+struct LowerUnfold {
+  static constexpr std::array<std::string_view, 2> op{"aten.unfold", "aten.unfold_copy"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    hlo::Value x = c.tensor(call, "self");
+    const hlo::Dims to = c.result_shape(call).dims;
+    const std::int64_t size = c.integer(call, "size"), step = c.integer(call, "step");
+    if (!x.valid()) return x;
+    if (hlo::Shape{DType::i64, to}.element_count() == 0) return c.full({b.dtype(x), to}, 0);
+    if (b.rank(x) == 0) return b.reshape(x, to);
+    const std::size_t dim = c.dim(call, "dimension", b.rank(x));
+    const std::int64_t windows = to[dim];
+    hlo::Dims split, order;
+    for (std::size_t d = 0; d < b.rank(x); ++d) {
+      split.push_back(d == dim ? windows : b.dims(x)[d]);
+      if (d == dim) split.push_back(size);
+    }
+    for (std::size_t d = 0; d < split.size(); ++d)
+      if (d != dim + 1) order.push_back(static_cast<std::int64_t>(d));
+    order.push_back(static_cast<std::int64_t>(dim) + 1);
+    const std::int64_t pitch = windows == 1 ? size : step;
+    if (size <= pitch && windows * pitch <= b.dims(x)[dim]) {
+      split[dim + 1] = pitch;
+      x = b.reshape(detail::slice(c, x, dim, {0, windows * pitch, 1}), split);
+      return b.transpose(detail::slice(c, x, dim + 1, {0, size, 1}), order);
+    }
+    const hlo::Value places = detail::places_of(c, {{windows, size}, {step, 1}, 0});
+    return b.transpose(b.reshape(detail::gather(c, x, detail::index_of_dim(c, x, dim, places)), split), order);
+  }
+};
+
+/// A window into the memory of a tensor. Needs a contiguous one that begins where its memory does: of others
+/// it depends on memory that HLO does not have.
+struct LowerAsStrided {
+  static constexpr std::array<std::string_view, 2> op{"aten.as_strided", "aten.as_strided_copy"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const auto window = detail::window_of(c, call);
+    if (!window || !x.valid()) return {};
+    return detail::cut_window(c, b.reshape(x, {b.shape(x).element_count()}), *window);
+  }
+};
+
+/// A tensor with other elements in such a window.
+struct LowerAsStridedScatter {
+  static constexpr std::string_view op = "aten.as_strided_scatter";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self"), source = c.tensor(call, "src");
+    const auto window = detail::window_of(c, call);
+    if (!window || !x.valid() || !source.valid()) return {};
+    const hlo::Value flat = b.reshape(x, {b.shape(x).element_count()});
+    const hlo::Value values = c.broadcast_to(call, b.convert(source, b.dtype(x)), window->sizes);
+    return b.reshape(detail::put_window(c, flat, *window, values), b.dims(x));
+  }
+};
+
+/// The same bytes in another dtype; the last dimension counts elements of that dtype. A byte of a bool is 0 or 1, and
+/// every other byte than 0 is True.
+struct LowerViewDtype {
+  static constexpr std::array<std::string_view, 2> op{"aten.view.dtype", "aten.view_copy.dtype"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    hlo::Value x = c.tensor(call, "self");
+    const hlo::Shape to = c.result_shape(call);
+    if (!x.valid() || b.dtype(x) == to.dtype) return x;
+    if (b.dtype(x) == DType::boolean) x = b.convert(x, DType::u8);
+    if (is_complex(b.dtype(x))) {
+      hlo::Dims flat = b.dims(x);
+      if (flat.empty()) return c.unsupported(call, "one complex number as a number of another type");
+      flat[flat.size() - 1] *= 2;
+      x = b.reshape(detail::pairs_of(c, x), flat);
+    }
+    if (is_complex(to.dtype)) {
+      hlo::Dims pairs = to.dims;
+      pairs.push_back(2);
+      return detail::complex_of_pairs(c, b.reshape(detail::cast_bytes(c, x, detail::real_part(to.dtype)), pairs), to.dims);
+    }
+    if (to.dtype == DType::boolean) return c.truth(b.reshape(detail::cast_bytes(c, x, DType::u8), to.dims));
+    return b.reshape(detail::cast_bytes(c, x, to.dtype), to.dims);
+  }
+};
+
+/// Complex numbers as pairs of reals.
+struct LowerViewAsReal {
+  static constexpr std::array<std::string_view, 2> op{"aten.view_as_real", "aten.view_as_real_copy"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    return x.valid() ? detail::pairs_of(c, x) : x;
+  }
+};
+
+/// Pairs of reals as complex numbers.
+struct LowerViewAsComplex {
+  static constexpr std::array<std::string_view, 2> op{"aten.view_as_complex", "aten.view_as_complex_copy"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    return x.valid() ? detail::complex_of_pairs(c, x, c.result_shape(call).dims) : x;
+  }
+};
+
+/// The real part; real numbers are theirs.
+struct LowerReal {
+  static constexpr std::string_view op = "aten.real";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    return x.valid() && is_complex(c.builder().dtype(x)) ? c.builder().real(x) : x;
+  }
+};
+
+struct LowerImag {
+  static constexpr std::string_view op = "aten.imag";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    if (x.valid() && !is_complex(c.builder().dtype(x)))
+      return c.fail(call, DiagnosticCode::eager_would_raise, "real numbers have no imaginary part");
+    return c.builder().imag(x);
+  }
+};
+
+/// The conjugate; real numbers are theirs.
+struct LowerConjugate {
+  static constexpr std::array<std::string_view, 4> op{"aten.conj", "aten._conj", "aten._conj_copy",
+                                                      "aten.conj_physical"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return conjugate(c, c.tensor(call, "self"));
+  }
+  static constexpr auto conjugate(auto& c, hlo::Value x) -> hlo::Value {
+    auto& b = c.builder();
+    return x.valid() && is_complex(b.dtype(x)) ? b.complex(b.real(x), b.negate(b.imag(x))) : x;
+  }
+};
+
+struct LowerNegView {
+  static constexpr std::array<std::string_view, 2> op{"aten._neg_view", "aten._neg_view_copy"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return c.builder().negate(c.tensor(call, "self"));
+  }
+};
+
+/// The last two dimensions exchanged and complex numbers conjugated; what has fewer dimensions is conjugated alone.
+struct LowerConjugateTranspose {
+  static constexpr std::array<std::string_view, 3> op{"aten.mH", "aten.matrix_H", "aten.adjoint"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    const std::size_t rank = c.builder().rank(x);
+    hlo::Dims order = hlo::iota_dims(rank);
+    if (rank >= 2) std::ranges::swap(order[rank - 2], order[rank - 1]);
+    return LowerConjugate::conjugate(c, c.builder().transpose(x, order));
+  }
+};
+
+/// The lowerings of this file.
+using MemoryLowerings =
+    lowerings<LowerUnfold, LowerAsStrided, LowerAsStridedScatter, LowerViewDtype, LowerViewAsReal, LowerViewAsComplex,
+              LowerReal, LowerImag, LowerConjugate, LowerNegView, LowerConjugateTranspose>;
+
+}  // namespace fxpass
+
 // ---- fxpass/lower/normalization.hpp
 
 /// @file
@@ -23800,11 +26353,30 @@ struct LowerBatchNormWithUpdate {
   }
 };
 
+/// g * v / |v|, the norm over all dimensions but `dim`.
+struct LowerWeightNorm {
+  static constexpr std::string_view op = "aten._weight_norm";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value v = c.accurate(c.tensor(call, "v"));
+    const std::size_t rank = b.rank(v);
+    if (!v.valid() || rank == 0) return {};
+    // PyTorch's -1 stands for a norm over all dimensions.
+    const std::int64_t given = c.integer(call, "dim");
+    hlo::Dims dims;
+    for (std::size_t d = 0; d < rank; ++d)
+      if (given == -1 || d != c.dim(call, "dim", rank)) dims.push_back(static_cast<std::int64_t>(d));
+    const hlo::Value norm = detail::norm_keeping(c, v, dims, 2);
+    const hlo::Value scale = b.divide(b.reshape(c.accurate(c.tensor(call, "g")), b.dims(norm)), norm);
+    return c.to_result(call, b.multiply(v, detail::spread_over(c, scale, v, dims)));
+  }
+};
+
 /// The lowerings of this file.
 using NormalizationLowerings =
     lowerings<LowerLayerNorm, LowerNativeLayerNorm, LowerRmsNorm, LowerFusedRmsNorm, LowerGroupNorm,
               LowerNativeGroupNorm, LowerBatchNorm, LowerNativeBatchNorm, LowerBatchNormInference,
-              LowerBatchNormFunctional, LowerBatchNormWithUpdate>;
+              LowerBatchNormFunctional, LowerBatchNormWithUpdate, LowerWeightNorm>;
 
 }  // namespace fxpass
 
@@ -24276,77 +26848,6 @@ struct LowerPixelShuffle {
   }
 };
 
-namespace detail {
-/// The elements of `x`, in row-major order, at places `offset + sum(stride[d] * i[d])` for each index `i`
-/// within `sizes`.
-constexpr auto strided_window(auto& c, hlo::Value x, const hlo::Dims& sizes, const hlo::Dims& strides,
-                              std::int64_t offset) -> hlo::Value {
-  auto& b = c.builder();
-  if (!x.valid()) return x;
-  const hlo::Shape shape{DType::i64, sizes};
-  const std::int64_t count = shape.element_count();
-  Pool<std::int64_t> places;
-  for (std::int64_t i = 0; i < count; ++i) {
-    std::int64_t rest = i, place = offset;
-    for (std::size_t d = sizes.size(); d-- > 0;) {
-      place += rest % sizes[d] * strides[d];
-      rest /= sizes[d];
-    }
-    places.push_back(place);
-  }
-  return b.reshape(take_places(c, b.reshape(x, {b.shape(x).element_count()}), 0, places), sizes);
-}
-}  // namespace detail
-
-/// Windows of one dimension, each `step` behind the last, as a last dimension of their own.
-struct LowerUnfold {
-  static constexpr std::array<std::string_view, 2> op{"aten.unfold", "aten.unfold_copy"};
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    auto& b = c.builder();
-    const hlo::Value x = c.tensor(call, "self");
-    const hlo::Dims to = c.result_shape(call).dims;
-    const std::int64_t size = c.integer(call, "size"), step = c.integer(call, "step");
-    if (!x.valid() || b.rank(x) == 0) return x.valid() ? b.reshape(x, to) : x;
-    const std::size_t dim = c.dim(call, "dimension", b.rank(x));
-    Pool<std::int64_t> places;
-    for (std::int64_t window = 0; window < to[dim]; ++window)
-      for (std::int64_t i = 0; i < size; ++i) places.push_back(window * step + i);
-    hlo::Dims split, order;
-    for (std::size_t d = 0; d < b.rank(x); ++d) {
-      if (d == dim) {
-        split.push_back(to[dim]);
-        split.push_back(size);
-      } else {
-        split.push_back(b.dims(x)[d]);
-      }
-    }
-    for (std::size_t d = 0; d < split.size(); ++d)
-      if (d != dim + 1) order.push_back(static_cast<std::int64_t>(d));
-    order.push_back(static_cast<std::int64_t>(dim) + 1);
-    return b.transpose(b.reshape(detail::take_places(c, x, dim, places), split), order);
-  }
-};
-
-/// A window into the memory of a tensor. Needs a contiguous one that begins where its memory does: of others
-/// it depends on memory that HLO does not have.
-struct LowerAsStrided {
-  static constexpr std::array<std::string_view, 2> op{"aten.as_strided", "aten.as_strided_copy"};
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const auto given = call.given("self");
-    const TensorMeta* meta = given && given->is_node() ? c.graph().tensor(given->node()) : nullptr;
-    const auto geometry = meta != nullptr ? geometry_of(c.graph(), *meta) : std::nullopt;
-    if (!geometry || geometry->offset != 0 || !is_contiguous(*geometry))
-      return c.unsupported(call, "of a tensor that is itself a window into memory");
-    const hlo::Dims sizes = c.integers(call, "size"), strides = c.integers(call, "stride");
-    const std::int64_t offset = call.has("storage_offset") ? c.integer(call, "storage_offset") : 0;
-    std::int64_t last = offset;
-    for (std::size_t d = 0; d < sizes.size() && d < strides.size(); ++d) last += (sizes[d] - 1) * strides[d];
-    if (sizes.size() != strides.size() || offset < 0 || last >= geometry->element_count())
-      return c.unsupported(call, "a window beyond the tensor");
-    return detail::strided_window(c, c.tensor(call, "self"), sizes, strides, offset);
-  }
-};
-
 /// The lowerings of this file.
 using ResamplingLowerings = lowerings<
     LowerUpsampleNearest<false, "aten.upsample_nearest1d", "aten.upsample_nearest2d",
@@ -24360,7 +26861,7 @@ using ResamplingLowerings = lowerings<
     LowerPadWithItself<PadMode::replicate, "aten.replication_pad1d", "aten.replication_pad2d",
                        "aten.replication_pad3d">,
     LowerPadOfMode, LowerPixelShuffle<"aten.pixel_shuffle", false>,
-    LowerPixelShuffle<"aten.pixel_unshuffle", true>, LowerUnfold, LowerAsStrided>;
+    LowerPixelShuffle<"aten.pixel_unshuffle", true>>;
 
 }  // namespace fxpass
 
@@ -24872,7 +27373,7 @@ struct DefaultLowerings
     : joined_lowerings<ElementwiseLowerings, ShapeLowerings, IndexingLowerings, CreationLowerings, ReductionLowerings,
                        LinearAlgebraLowerings, ActivationLowerings, AttentionLowerings, NormalizationLowerings,
                        ConvolutionLowerings, PoolingLowerings, CollectiveLowerings, KernelLowerings, SpecialFunctionLowerings,
-                       SortingLowerings, ResamplingLowerings, LossLowerings> {};
+                       SortingLowerings, ResamplingLowerings, MemoryLowerings, LossLowerings, ControlFlowLowerings> {};
 /// The list as a value: `default_lowerings + lowerings<Mine>{}`.
 inline constexpr DefaultLowerings default_lowerings;
 
@@ -25077,7 +27578,8 @@ class SignatureMaker {
     for (const SymInt& size : graph_.sizes(*meta)) {
       if (size.is_symbolic())
         errors_.add(error_at(graph_, id, DiagnosticCode::symbolic_size,
-                             text_of("a size is ", graph_.expression(size), ", but the signature needs a number")));
+                             text_of("a size is ", graph_.expression(size),
+                                     ", but the signature needs a number; bind its symbols")));
       shape.dims.push_back(size.is_symbolic() ? 0 : size.value());
     }
     return shape;
@@ -25230,123 +27732,189 @@ struct LoweredModule {
 
 namespace detail {
 
-/// Lowers one graph.
-class GraphLowering {
+/// "aten.add.Tensor"; of an operator without schema what `torch.ops` calls it, or its Python name.
+[[nodiscard]] constexpr auto operator_name(const Graph& graph, NodeId id) -> std::string_view {
+  std::string_view name = Call(graph, id).name();
+  if (name.starts_with("torch.ops.")) name.remove_prefix(10);
+  return name;
+}
+
+/// By node whether it is lowered: what no output depends on, such as what is only computed for an assertion, is not, and
+/// need not be lowerable. A node that writes is: to pass it over would be to lose a write. O(nodes + arguments).
+[[nodiscard]] constexpr auto live_nodes(const Graph& graph) -> Pool<std::uint8_t> {
+  Pool<std::uint8_t> is_live;
+  is_live.resize(graph.node_count(), 0);
+  is_live[graph.output_node().index] = 1;
+  for (std::uint32_t i = graph.node_count(); i-- > 0;) {
+    const NodeId id{i};
+    if (graph.node(id).kind == NodeKind::placeholder || writes(graph, id)) is_live[i] = 1;
+    if (is_live[i] != 0) graph.for_each_operand(id, [&](NodeId operand) { is_live[operand.index] = 1; });
+  }
+  return is_live;
+}
+
+/// What keeps a graph, and the graphs inside it, from being lowered, all of it at once: sizes that are no numbers, and
+/// operators without a lowering.
+class LoweringObstacles {
  public:
-  constexpr GraphLowering(const Graph& graph, LoweringTable table)
-      : graph_(graph), table_(table), builder_("fxpass"), context_(graph, builder_) {}
-
-  [[nodiscard]] constexpr auto run() && -> Expected<LoweredModule> {
-    check_sizes();
-    find_lowerings();
-    if (!errors_.empty()) return std::move(errors_);
-    Expected<Signature> signature = signature_of(graph_);
-    if (!signature) return std::move(signature).error();
-
-    add_parameters(*signature);
-    for (std::uint32_t i = 0; i < graph_.node_count(); ++i) lower_node({i});
-    for (const WriteBack& alias : signature->hlo_input_output_alias)
-      builder_.add_alias({alias.output, alias.input, hlo::Alias::Kind::must});
-    builder_.clear_metadata();
-    Expected<hlo::Module> module = builder_.finish(builder_.tuple(results(*signature).view()));
-    if (!module) return std::move(module).error();
-    return LoweredModule{std::move(*module), std::move(*signature)};
-  }
-
- private:
-  /// Names each symbol once, at the first node that has it.
-  constexpr void check_sizes() {
-    Pool<SymInt> named;
-    for (std::uint32_t i = 0; i < graph_.node_count(); ++i)
-      for (const TensorMeta& meta : graph_.values({i})) {
-        if (!meta.known) continue;
-        for (const SymInt& size : graph_.sizes(meta)) {
-          if (!size.is_symbolic() || is_named(named, size)) continue;
-          named.push_back(size);
-          errors_.add(error_at(graph_, {i}, DiagnosticCode::symbolic_size,
-                               text_of("a size is ", graph_.expression(size), ", but HLO needs a number")));
-        }
-      }
-  }
-  [[nodiscard]] constexpr auto is_named(const Pool<SymInt>& named, SymInt size) const -> bool {
-    for (const SymInt& s : named)
-      if (graph_.expression(s) == graph_.expression(size)) return true;
-    return false;
-  }
-
-  /// One look-up an operator, and one diagnostic for each that has no lowering.
-  constexpr void find_lowerings() {
-    constexpr std::uint8_t not_asked = 0, asked = 1;
-    lowerings_.resize(static_cast<std::uint32_t>(graph_.operators().size()));
-    Pool<std::uint8_t> state;
-    state.resize(lowerings_.size(), not_asked);
-    std::vector<Missing> missing;
-    for (std::uint32_t i = 0; i < graph_.node_count(); ++i) {
-      const Node& node = graph_.node({i});
-      if (node.kind == NodeKind::placeholder || node.kind == NodeKind::output) continue;
-      if (node.kind == NodeKind::get_attr || node.kind == NodeKind::call_module) {
-        refuse(node, {i});
-        continue;
-      }
-      if (state[node.op.index] == not_asked) {
-        state[node.op.index] = asked;
-        lowerings_[node.op.index] = table_.find(operator_name({i}));
-      }
-      if (!lowerings_[node.op.index].valid()) add_missing(missing, {i});
-    }
-    for (const Missing& m : missing)
-      errors_.add(error_at(graph_, m.first, DiagnosticCode::missing_lowering,
+  constexpr LoweringObstacles(const Graph& graph, LoweringTable table) : table_(table) {
+    check_sizes(graph);
+    find_missing(graph);
+    for (const Missing& m : missing_)
+      errors_.add(error_at(*m.graph, m.first, DiagnosticCode::missing_lowering,
                            text_of("no lowering for ", m.op, ", called ", m.count, m.count == 1 ? " time: " : " times: ",
                                    m.nodes)));
   }
+  [[nodiscard]] constexpr auto errors() && -> Diagnostics { return std::move(errors_); }
+
+ private:
   struct Missing {
     std::string_view op;
+    const Graph* graph = nullptr;
     NodeId first;
     std::uint32_t count = 0;
     Text nodes;
   };
-  constexpr void add_missing(std::vector<Missing>& missing, NodeId id) const {
-    constexpr std::uint32_t longest_list = 8;
-    const std::string_view name = operator_name(id);
-    std::size_t at = 0;
-    while (at < missing.size() && missing[at].op != name) ++at;
-    if (at == missing.size()) missing.push_back({name, id, 0, {}});
-    Missing& m = missing[at];
-    ++m.count;
-    if (m.count <= longest_list) append_all(m.nodes, m.count == 1 ? "" : ", ", graph_.name(id));
-    if (m.count == longest_list + 1) append_to(m.nodes, ", ...");
+
+  /// Names each symbol once, at the first node that has it.
+  constexpr void check_sizes(const Graph& graph) {
+    const Pool<std::uint8_t> is_live = live_nodes(graph);
+    for (NodeId id; id.index < graph.node_count(); ++id.index)
+      for (const TensorMeta& meta : graph.values(id)) {
+        if (!meta.known || is_live[id.index] == 0) continue;
+        for (const SymInt& size : graph.sizes(meta)) {
+          if (!size.is_symbolic() || is_named(graph.expression(size))) continue;
+          symbols_.push_back(graph.expression(size));
+          errors_.add(error_at(graph, id, DiagnosticCode::symbolic_size,
+                               text_of("a size is ", graph.expression(size),
+                                       ", but HLO needs a number; bind its symbols")));
+        }
+      }
+    for (const std::uint32_t number : graph.subgraphs_in_use()) check_sizes(graph.subgraphs()[number]);
   }
-  /// "aten.add.Tensor"; of an operator without schema what `torch.ops` calls it, or its Python name.
-  [[nodiscard]] constexpr auto operator_name(NodeId id) const -> std::string_view {
-    std::string_view name = Call(graph_, id).name();
-    if (name.starts_with("torch.ops.")) name.remove_prefix(10);
-    return name;
-  }
-  constexpr void refuse(const Node& node, NodeId id) {
-    if (node.kind == NodeKind::get_attr) {
-      // A subgraph, say, is the business of whoever reads it.
-      if (node.value_kind == ValueKind::tensor)
-        errors_.add(error_at(graph_, id, DiagnosticCode::unsupported,
-                             text_of("tensor attribute ", graph_.target(id), " is not an input of the graph")));
-    } else {
-      errors_.add(error_at(graph_, id, DiagnosticCode::missing_lowering,
-                           text_of("no lowering for a call of module ", graph_.target(id))));
-    }
+  [[nodiscard]] constexpr auto is_named(std::string_view symbol) const -> bool {
+    for (const std::string_view known : symbols_)
+      if (known == symbol) return true;
+    return false;
   }
 
-  constexpr void add_parameters(const Signature& signature) {
-    for (std::size_t i = 0; i < signature.inputs.size(); ++i) {
-      const SignatureInput& input = signature.inputs[i];
-      if (!input.tensor) continue;
-      const hlo::Value parameter = builder_.parameter(input.tensor->shape, input.name);
-      context_.set_values(graph_.inputs()[i].node, Span<const hlo::Value>(&parameter, 1));
+  /// One look-up an operator, and one diagnostic for each that has no lowering.
+  constexpr void find_missing(const Graph& graph) {
+    constexpr std::uint8_t not_asked = 0, is_there = 1, is_missing = 2;
+    Pool<std::uint8_t> state;
+    state.resize(static_cast<std::uint32_t>(graph.operators().size()), not_asked);
+    const Pool<std::uint8_t> is_live = live_nodes(graph);
+    for (NodeId id; id.index < graph.node_count(); ++id.index) {
+      const Node& node = graph.node(id);
+      if (node.kind == NodeKind::placeholder || node.kind == NodeKind::output || is_live[id.index] == 0) continue;
+      if (node.kind == NodeKind::get_attr || node.kind == NodeKind::call_module) {
+        refuse(graph, id);
+        continue;
+      }
+      std::uint8_t& known = state[node.op.index];
+      if (known == not_asked) known = table_.find(operator_name(graph, id)).valid() ? is_there : is_missing;
+      // What computes sizes is gone when they are numbers.
+      const bool is_size = node.value_kind == ValueKind::sym_int || node.value_kind == ValueKind::scalar;
+      if (known == is_missing && !(is_size && !symbols_.empty())) add_missing(graph, id);
     }
+    for (const std::uint32_t number : graph.subgraphs_in_use()) find_missing(graph.subgraphs()[number]);
+  }
+  constexpr void add_missing(const Graph& graph, NodeId id) {
+    constexpr std::uint32_t longest_list = 8;
+    const std::string_view name = operator_name(graph, id);
+    std::size_t at = 0;
+    while (at < missing_.size() && missing_[at].op != name) ++at;
+    if (at == missing_.size()) missing_.push_back({name, &graph, id, 0, {}});
+    Missing& m = missing_[at];
+    ++m.count;
+    if (m.count <= longest_list) append_all(m.nodes, m.count == 1 ? "" : ", ", graph.name(id));
+    if (m.count == longest_list + 1) append_to(m.nodes, ", ...");
+  }
+  constexpr void refuse(const Graph& graph, NodeId id) {
+    if (graph.node(id).kind == NodeKind::call_module)
+      errors_.add(error_at(graph, id, DiagnosticCode::missing_lowering,
+                           text_of("no lowering for a call of module ", graph.target(id))));
+    else if (graph.node(id).value_kind == ValueKind::tensor)  // a subgraph, say, is the business of whoever reads it
+      errors_.add(error_at(graph, id, DiagnosticCode::unsupported,
+                           text_of("tensor attribute ", graph.target(id), " is not an input of the graph")));
+  }
+
+  LoweringTable table_;
+  Diagnostics errors_;
+  std::vector<std::string_view> symbols_;
+  std::vector<Missing> missing_;
+};
+
+/// Lowers one graph into the computation that is being made. The graphs that its calls run are lowered by lowerings of
+/// their own, wherever those calls ask for them.
+class GraphLowering final : public GraphInliner {
+ public:
+  /// `around` lowers the graph that this one is inside of; null for the program.
+  constexpr GraphLowering(const Graph& graph, LoweringTable table, hlo::Builder& builder, GraphLowering* around = nullptr)
+      : graph_(graph),
+        table_(table),
+        builder_(builder),
+        around_(around),
+        context_(graph, builder, around == nullptr ? nullptr : &around->context_) {
+    context_.set_inliner(*this);
+    lowerings_.resize(static_cast<std::uint32_t>(graph.operators().size()));
+    for (std::uint32_t i = 0; i < graph.node_count(); ++i)
+      if (const OpId op = graph.node({i}).op; op != OpId{} && !lowerings_[op.index].valid())
+        lowerings_[op.index] = table.find(operator_name(graph, {i}));
+  }
+
+  /// Says what an input is.
+  constexpr void set_input(std::uint32_t input, hlo::Value value) {
+    context_.set_values(graph_.inputs()[input].node, Span<const hlo::Value>(&value, 1));
+  }
+  /// Lowers all nodes that an output depends on.
+  constexpr void run() {
+    const Pool<std::uint8_t> is_live = live_nodes(graph_);
+    for (std::uint32_t i = 0; i < graph_.node_count(); ++i)
+      if (is_live[i] != 0) lower_node({i});
+  }
+  /// What an output is; none for one that is no tensor.
+  [[nodiscard]] constexpr auto output(std::size_t number) const -> hlo::Value {
+    const Argument& a = graph_.arguments(graph_.output_node())[number];
+    const Span<const hlo::Value> values = a.is_node() ? context_.values(a.node()) : Span<const hlo::Value>();
+    if (values.empty()) return {};
+    return values[0];
+  }
+
+  constexpr auto inline_graph(std::uint32_t number, Span<const hlo::Value> inputs) -> Pool<hlo::Value> final {
+    Pool<hlo::Value> results;
+    const Graph& inner = graph_.subgraphs()[number];
+    const Call call(graph_, at_);
+    if (inner.inputs().size() != inputs.size()) {
+      context_.fail(call, DiagnosticCode::invalid_graph,
+                    text_of("a graph of ", inner.inputs().size(), " inputs gets ", inputs.size()));
+      return results;
+    }
+    if (count_graph() > most_graphs) {
+      context_.unsupported(call, "graphs inside graphs are run too many times to be written out");
+      return results;
+    }
+    GraphLowering lowering(inner, table_, builder_, this);
+    for (std::uint32_t i = 0; i < inputs.size(); ++i) lowering.set_input(i, inputs[i]);
+    lowering.run();
+    for (std::size_t i = 0; i < inner.outputs().size(); ++i) results.push_back(lowering.output(i));
+    set_metadata(call);
+    return results;
+  }
+
+ private:
+  /// Graphs that run each other twice over double with each level: one that was written to do so is not unrolled.
+  static constexpr std::uint32_t most_graphs = 10000;
+
+  [[nodiscard]] constexpr auto count_graph() -> std::uint32_t {
+    return around_ == nullptr ? ++graphs_ : around_->count_graph();
   }
   constexpr void lower_node(NodeId id) {
     const Node& node = graph_.node(id);
     if (node.kind != NodeKind::call_function && node.kind != NodeKind::call_method) return;
     if (depends_on_failure(id)) return;
     const Call call(graph_, id, parameters_.of(graph_, node.op));
+    at_ = id;
     set_metadata(call);
     table_.lower(lowerings_[node.op.index], context_, call);
     check_values(call);
@@ -25386,27 +27954,43 @@ class GraphLowering {
     if (graph_.tensor(call.id()) != nullptr && values.empty())
       context_.fail(call, DiagnosticCode::invalid_hlo, "the lowering gives no value");
   }
-  [[nodiscard]] constexpr auto results(const Signature& signature) const -> Pool<hlo::Value> {
-    Pool<hlo::Value> list;
-    const auto values = graph_.arguments(graph_.output_node());
-    for (std::size_t i = 0; i < signature.outputs.size(); ++i) {
-      if (!signature.outputs[i].tensor) continue;
-      const auto value = context_.values(values[i].node());
-      list.push_back(value.empty() ? hlo::Value{} : value[0]);
-    }
-    return list;
-  }
 
   const Graph& graph_;
   LoweringTable table_;
-  hlo::Builder builder_;
+  hlo::Builder& builder_;
+  GraphLowering* around_;
   LoweringContext context_;
-  Diagnostics errors_;
   Pool<LoweringId> lowerings_;  ///< by operator
   ParameterTable parameters_;
+  NodeId at_;  ///< the node that is being lowered
+  std::uint32_t graphs_ = 0;
   TextId last_trace_;
   SourcePlace last_place_;
 };
+
+/// Lowers a program.
+[[nodiscard]] constexpr auto lower_program(const Graph& graph, LoweringTable table) -> Expected<LoweredModule> {
+  Diagnostics obstacles = LoweringObstacles(graph, table).errors();
+  if (!obstacles.empty()) return obstacles;
+  Expected<Signature> signature = signature_of(graph);
+  if (!signature) return std::move(signature).error();
+
+  hlo::Builder builder("fxpass");
+  GraphLowering lowering(graph, table, builder);
+  for (std::uint32_t i = 0; i < signature->inputs.size(); ++i)
+    if (const SignatureInput& input = signature->inputs[i]; input.tensor)
+      lowering.set_input(i, builder.parameter(input.tensor->shape, input.name));
+  lowering.run();
+  Pool<hlo::Value> results;
+  for (std::size_t i = 0; i < signature->outputs.size(); ++i)
+    if (signature->outputs[i].tensor) results.push_back(lowering.output(i));
+  for (const WriteBack& alias : signature->hlo_input_output_alias)
+    builder.add_alias({alias.output, alias.input, hlo::Alias::Kind::must});
+  builder.clear_metadata();
+  Expected<hlo::Module> module = builder.finish(builder.tuple(results.view()));
+  if (!module) return std::move(module).error();
+  return LoweredModule{std::move(*module), std::move(*signature)};
+}
 
 /// One diagnostic for each element type that the target refuses, at the first instruction that has it.
 template <LoweringTarget Target>
@@ -25446,7 +28030,7 @@ constexpr auto lower_graph(const Graph& graph, const Target& target, LoweringTab
     -> Expected<LoweredModule> {
   // A pass may have left a graph that is none; what follows relies on it.
   if (Status sound = verify(graph); !sound) return std::move(sound).error();
-  Expected<LoweredModule> lowered = detail::GraphLowering(graph, table).run();
+  Expected<LoweredModule> lowered = detail::lower_program(graph, table);
   if (!lowered) return lowered;
   if (Status legal = detail::check_legality(lowered->module, target); !legal) return std::move(legal).error();
   return lowered;
@@ -25741,7 +28325,7 @@ class StagedFile {
 /// O(bytes).
 ///
 ///     const Status written = write_files({{"model.pb", proto}, {"model.json", json}});
-[[nodiscard]] inline auto write_files(std::initializer_list<OutputFile> files) -> Status {
+[[nodiscard]] inline auto write_files(Span<const OutputFile> files) -> Status {
   std::vector<detail::StagedFile> staged;
   staged.reserve(files.size());
   for (const OutputFile& file : files) {
@@ -25755,6 +28339,10 @@ class StagedFile {
     return published;
   }
   return {};
+}
+
+[[nodiscard]] inline auto write_files(std::initializer_list<OutputFile> files) -> Status {
+  return write_files(Span<const OutputFile>(files.begin(), files.size()));
 }
 
 /// Writes one file, whole or not at all. Error: `file_unwritable`. O(bytes).
@@ -25854,6 +28442,7 @@ class FxJsonWriter {
       write_output(graph_.outputs()[i]);
     }
     put(']');
+    write_size_ranges();
     for (std::size_t i = 0; i < graph_.subgraphs().size(); ++i) {
       append_all(sink_, i == 0 ? ",\n\"subgraphs\": {\"subgraph_" : ",\n\"subgraph_", i, "\": ");
       FxJsonWriter(sink_, graph_.subgraphs()[i]).write_graph();
@@ -25887,6 +28476,27 @@ class FxJsonWriter {
     put("{\"", form, "\": ");
     put_string(text);
     put('}');
+  }
+
+  /// `{"2*s0": [4, 64]}`, null where there is no bound.
+  constexpr void write_size_ranges() {
+    if (graph_.size_ranges().empty()) return;
+    put(",\n\"sizes\": {");
+    for (std::size_t i = 0; i < graph_.size_ranges().size(); ++i) {
+      const SizeRange& range = graph_.size_ranges()[i];
+      put(i == 0 ? "" : ", ");
+      put_string(graph_.text(range.expression));
+      put(": [");
+      write_bound(range.min, std::numeric_limits<std::int64_t>::min());
+      put(", ");
+      write_bound(range.max, std::numeric_limits<std::int64_t>::max());
+      put(']');
+    }
+    put('}');
+  }
+  constexpr void write_bound(std::int64_t bound, std::int64_t none) {
+    if (bound == none) return put("null");
+    put(bound);
   }
 
   constexpr void write_node(NodeId id) {
@@ -26118,18 +28728,61 @@ namespace detail {
   return is_identifier(text);
 }
 
-/// Writes one graph. What Python cannot say is reported with its node, and all of it.
+/// Every module that functions of a graph, and of those inside it, lie in, once, in the order of first use.
+class PythonImports {
+ public:
+  /// O(nodes x modules). `graph` has to outlive it.
+  constexpr explicit PythonImports(const Graph& graph) { find(graph); }
+
+  /// By their names.
+  [[nodiscard]] constexpr auto modules() const -> Span<const std::string_view> { return modules_; }
+  /// Whether an import makes `name` mean a module.
+  [[nodiscard]] constexpr auto binds(std::string_view name) const -> bool {
+    for (const std::string_view module : modules_)
+      if (module.substr(0, module.find('.')) == name) return true;
+    return false;
+  }
+
+ private:
+  constexpr void find(const Graph& graph) {
+    for (const Graph& inner : graph.subgraphs()) find(inner);
+    for (const Node& n : graph.nodes()) {
+      if (n.kind != NodeKind::call_function) continue;
+      const std::string_view module = module_of(graph.text(n.target));
+      bool is_known = module.empty();
+      for (const std::string_view known : modules_) is_known = is_known || known == module;
+      if (!is_known) modules_.push_back(module);
+    }
+  }
+  /// What has to be imported for `target` besides torch and operator; empty if nothing has.
+  [[nodiscard]] static constexpr auto module_of(std::string_view target) -> std::string_view {
+    if (target.starts_with("torch.ops._c10d_functional.")) return "torch.distributed._functional_collectives";
+    const auto dot = target.rfind('.');
+    if (dot == std::string_view::npos || target.starts_with("torch.") || target.starts_with("operator.") ||
+        !is_dotted_name(target))
+      return {};
+    return target.substr(0, dot);
+  }
+
+  std::vector<std::string_view> modules_;
+};
+
+/// Writes one graph as a function, behind the functions of the graphs that it runs. What Python cannot say is reported
+/// with its node, and all of it.
 template <TextSink Sink>
 class PythonWriter {
  public:
-  constexpr PythonWriter(Sink& sink, const Graph& graph) : sink_(sink), graph_(graph) {}
+  constexpr PythonWriter(Sink& sink, const Graph& graph, const PythonImports& imports, std::string_view function)
+      : sink_(sink), graph_(graph), imports_(imports), function_(function) {}
 
   constexpr auto write() && -> Status {
-    find_modules();
+    for (const std::uint32_t number : graph_.subgraphs_in_use()) {
+      const Text function = function_of(number);
+      Status written = PythonWriter(sink_, graph_.subgraphs()[number], imports_, function).write();
+      if (!written) errors_.add(in_subgraph(number, std::move(written.error())));
+    }
     choose_names();
-    append_to(sink_, "import operator\n\nimport torch\n");
-    for (const TextId target : modules_) append_all(sink_, "import ", module_of(graph_.text(target)), '\n');
-    append_to(sink_, "\n\ndef forward(");
+    append_all(sink_, "\n\ndef ", function_, '(');
     for (std::uint32_t i = 0; i < graph_.inputs().size(); ++i) {
       append_to(sink_, i == 0 ? "" : ", ");
       write_name(NodeId{i});
@@ -26146,14 +28799,32 @@ class PythonWriter {
         error_at(graph_, node_, DiagnosticCode::unsupported, text_of("Python code cannot hold ", parts...)));
   }
 
+  // Functions -----------------------------------------------------------------------------------------------
+  static constexpr std::string_view function_prefix = "run_subgraph_";
+  /// The function of a graph inside this one: run_subgraph_0, and inside that one run_subgraph_0_1.
+  [[nodiscard]] constexpr auto function_of(std::uint32_t number) const -> Text {
+    const bool is_inner = function_.starts_with(function_prefix);
+    return text_of(is_inner ? function_ : "run_subgraph", '_', number);
+  }
+  /// Functions return tuples; that which decides on another round of a loop has to return its one result.
+  constexpr void write_function_name(std::uint32_t number, bool is_condition) {
+    if (is_condition) append_to(sink_, "lambda *operands: ");
+    append_to(sink_, function_of(number));
+    if (is_condition) append_to(sink_, "(*operands)[0]");
+  }
+  [[nodiscard]] constexpr auto decides(const Argument& a) const -> bool {
+    return graph_.target(node_) == "torch.ops.higher_order.while_loop" && &a == graph_.arguments(node_).data();
+  }
+
   // Names ---------------------------------------------------------------------------------------------------
   /// Nodes keep their names, but for one that the code needs otherwise (an argument may be called `slice`) or
   /// that is none in Python. Such nodes are few: O(nodes) for each.
   constexpr void choose_names() {
     for (NodeId id{0}; id.index < graph_.node_count(); ++id.index) {
       const Text name = graph_.name(id);
-      if (is_identifier(name) && !is_reserved_name(name) && !is_imported(name)) continue;
-      Text other = text_of(is_identifier(name) ? name.view() : "value", '_', id.index);
+      const bool is_function = name.view().starts_with(function_prefix);
+      if (is_identifier(name) && !is_function && !is_reserved_name(name) && !imports_.binds(name)) continue;
+      Text other = text_of(is_identifier(name) && !is_function ? name.view() : "value", '_', id.index);
       while (is_name(other)) append_to(other, '_');
       renamed_.push_back({id, std::move(other)});
     }
@@ -26167,33 +28838,6 @@ class PythonWriter {
     for (const Renamed& r : renamed_)
       if (r.node == id) return append_to(sink_, r.name);
     graph_.append_name(sink_, graph_.node(id).name);
-  }
-
-  // Imports -------------------------------------------------------------------------------------------------
-  /// Every module of a function once, by a target that lies in it, in the order of first use.
-  constexpr void find_modules() {
-    for (const Node& n : graph_.nodes()) {
-      if (n.kind != NodeKind::call_function) continue;
-      const std::string_view module = module_of(graph_.text(n.target));
-      bool is_known = module.empty();
-      for (const TextId t : modules_) is_known = is_known || module_of(graph_.text(t)) == module;
-      if (!is_known) modules_.push_back(n.target);
-    }
-  }
-  /// What has to be imported for `target` besides torch and operator; empty if nothing has.
-  [[nodiscard]] static constexpr auto module_of(std::string_view target) -> std::string_view {
-    if (target.starts_with("torch.ops._c10d_functional.")) return "torch.distributed._functional_collectives";
-    const auto dot = target.rfind('.');
-    if (dot == std::string_view::npos || target.starts_with("torch.") || target.starts_with("operator.") ||
-        !is_dotted_name(target))
-      return {};
-    return target.substr(0, dot);
-  }
-  [[nodiscard]] constexpr auto is_imported(std::string_view name) const -> bool {
-    for (const TextId t : modules_)
-      if (const auto module = module_of(graph_.text(t)); module.substr(0, module.find('.')) == name)
-        return true;
-    return false;
   }
 
   // Nodes ---------------------------------------------------------------------------------------------------
@@ -26285,7 +28929,7 @@ class PythonWriter {
           write_value(children[i + 1]);
         }
         return append_to(sink_, '}');
-      case ArgumentKind::subgraph: return refuse("a graph as an argument of ", graph_.target(node_));
+      case ArgumentKind::subgraph: return write_function_name(a.subgraph(), decides(a));
       case ArgumentKind::operation:
         if (!is_dotted_name(graph_.text(a.text()))) return refuse("the operator ", graph_.text(a.text()));
         return append_to(sink_, graph_.text(a.text()));
@@ -26311,17 +28955,19 @@ class PythonWriter {
 
   Sink& sink_;
   const Graph& graph_;
+  const PythonImports& imports_;
+  std::string_view function_;
   Diagnostics errors_;
-  Pool<TextId> modules_;
   std::vector<Renamed> renamed_;
   NodeId node_;  ///< the one being written
 };
 
 }  // namespace detail
 
-/// Python code with one function: `forward` takes the graph's inputs in order and returns all its outputs as
+/// Python code with a function `forward` that takes the graph's inputs in order and returns all its outputs as
 /// a tuple, the program's own first. One statement a node; devices are those of the graph. Not expressible,
-/// and refused with `unsupported`: symbolic integers as arguments, nested graphs, attributes and modules.
+/// and refused with `unsupported`: symbolic integers as arguments, attributes and modules. A graph that a call runs is a
+/// function of its own.
 struct FxPython {
   static constexpr std::string_view name = "fx-python";
   static constexpr std::string_view file_ending = ".py";
@@ -26329,7 +28975,10 @@ struct FxPython {
   /// O(nodes + arguments + text).
   template <TextSink Sink>
   static constexpr auto write(Sink& sink, const Graph& graph) -> Status {
-    return detail::PythonWriter<Sink>(sink, graph).write();
+    append_to(sink, "import operator\n\nimport torch\n");
+    const detail::PythonImports imports(graph);
+    for (const std::string_view module : imports.modules()) append_all(sink, "import ", module, '\n');
+    return detail::PythonWriter<Sink>(sink, graph, imports, "forward").write();
   }
 };
 static_assert(GraphEmitter<FxPython>);
@@ -27427,6 +30076,10 @@ class PassDumper {
   /// Each group name once, with the partition that its first collective has; nothing if no collective has one.
   static void append_replica_groups(Text& text, const Graph& graph) {
     std::vector<Text> told;
+    append_replica_groups(text, graph, told);
+    if (!told.empty()) append_to(text, '\n');
+  }
+  static void append_replica_groups(Text& text, const Graph& graph, std::vector<Text>& told) {
     for (std::uint32_t i = 0; i < graph.node_count(); ++i) {
       const Partition* partition = graph.replica_groups(NodeId{i});
       const auto name = partition != nullptr ? Call(graph, NodeId{i}).string("group_name") : std::nullopt;
@@ -27440,7 +30093,8 @@ class PassDumper {
       append_groups(text, graph.ranks(*partition), partition->group_size);
       append_to(text, "]\n");
     }
-    if (!told.empty()) append_to(text, '\n');
+    for (const std::uint32_t number : graph.subgraphs_in_use())
+      append_replica_groups(text, graph.subgraphs()[number], told);
   }
   static void append_groups(Text& text, Span<const std::int64_t> ranks, std::size_t group_size) {
     for (std::size_t i = 0; i < ranks.size(); ++i) {

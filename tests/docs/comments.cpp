@@ -114,6 +114,13 @@ struct Options {
   return passes;
 }
 
+// passes/bind_symbols.hpp ----------------------------------------------------------------------------------------------
+[[maybe_unused]] auto bound(const Expected<Module<>>& program) {
+  const SymbolBinding bindings[] = {{"s77", 128}};
+  const auto module = program.and_then(BindSymbolsPass{bindings} | get_default_pass_manager());
+  return module.has_value();
+}
+
 // pass/kernel_registry.hpp, pass/process_groups.hpp, pass/module.hpp -----------------------------------------------------
 [[maybe_unused]] auto with_kernels(const Text& config) {
   KernelRegistry kernels;

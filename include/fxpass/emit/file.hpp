@@ -123,6 +123,7 @@ class StagedFile {
   return {};
 }
 
+/// The same of files that are named in place.
 [[nodiscard]] inline auto write_files(std::initializer_list<OutputFile> files) -> Status {
   return write_files(Span<const OutputFile>(files.begin(), files.size()));
 }

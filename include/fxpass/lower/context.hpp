@@ -65,6 +65,7 @@ class GraphInliner {
   virtual constexpr auto inline_graph(std::uint32_t number, Span<const hlo::Value> inputs) -> Pool<hlo::Value> = 0;
 
  protected:
+  /// Made, copied and destroyed only as a part of what derives from it: nobody owns one through this type.
   constexpr GraphInliner() = default;
   constexpr GraphInliner(const GraphInliner&) = default;
   constexpr auto operator=(const GraphInliner&) -> GraphInliner& = default;

@@ -338,6 +338,7 @@ struct LowerConjugate {
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     return conjugate(c, c.tensor(call, "self"));
   }
+  /// The conjugate of `x`, whose call is another one's.
   static constexpr auto conjugate(auto& c, hlo::Value x) -> hlo::Value {
     auto& b = c.builder();
     return x.valid() && is_complex(b.dtype(x)) ? b.complex(b.real(x), b.negate(b.imag(x))) : x;

@@ -5,6 +5,7 @@
 #include <fxpass/graph/extent.hpp>
 #include <fxpass/graph/geometry.hpp>
 #include <fxpass/graph/symbolic.hpp>
+#include <fxpass/pass/verdict.hpp> // first: see tools/check_includes.py
 #include <fxpass/pass/context.hpp>
 #include <fxpass/pass/contract.hpp>
 #include <fxpass/passes/facts.hpp>

@@ -38,8 +38,8 @@ struct InPlaceToOutOfPlacePass {
 
   /// Forward pass: what it keeps during a run.
   struct State {
-    OutOfPlaceRewriter rewriter;
-    Context nested;                  ///< what was said of graphs that calls run
+    OutOfPlaceRewriter rewriter;      ///< the writes that were met so far
+    Context nested;                   ///< what was said of graphs that calls run
     Pool<std::uint8_t> is_done = {};  ///< by subgraph
   };
 

@@ -29,7 +29,8 @@ inline constexpr std::string_view operators[] = {
     "torch.ops.aten.relu.default", "torch.ops.aten.neg.default", "torch.ops.aten.abs.default",
     "torch.ops.aten.add.Tensor",   "torch.ops.aten.sin.default", "torch.ops.aten.cat.default",
 };
-constexpr auto random_graph(std::uint64_t seed, std::uint32_t calls) -> Graph {
+/// Of two inputs. Larger ones run graphs inside themselves, `depth` deep.
+constexpr auto random_graph(std::uint64_t seed, std::uint32_t calls, std::uint32_t depth = 2) -> Graph {
   Random random(seed);
   GraphBuilder b;
   const ValueSpec value = b.tensor(DType::f32, {2});
@@ -37,6 +38,16 @@ constexpr auto random_graph(std::uint64_t seed, std::uint32_t calls) -> Graph {
   for (const char* input : {"x", "y"}) nodes.push_back(b.placeholder(input, value));
   for (std::uint32_t i = 0; i < calls; ++i) {
     const auto operand = [&] { return nodes[random.below(nodes.size())]; };
+    if (i % 8 == 7 && depth != 0) {
+      const auto branch = [&] { return b.add_subgraph(random_graph(random.below(1000), random.below(i + 4), depth - 1)); };
+      const Argument first = branch();
+      const Argument second = random.below(3) == 0 ? first : branch();
+      const NodeId call = b.call_function("torch.ops.higher_order.cond",
+                                          {operand(), first, second, b.tuple_of({operand(), operand()})},
+                                          b.tuple({value, value}));
+      nodes.push_back(b.call_function("operator.getitem", {call, std::int64_t{0}}, value));
+      continue;
+    }
     const std::string_view target = operators[random.below(6)];
     if (target == operators[5])
       nodes.push_back(b.call_function(target, {b.list({operand(), operand(), operand()}), 0}, value));
@@ -365,7 +376,7 @@ struct Unfinished : ForwardBase<"unfinished", "aten.relu.default"> {
   }
 };
 constexpr auto an_earlier_pass_that_fails_at_the_end_comes_first() -> bool {
-  const auto done = pipeline(Unfinished{}, Expand{}, Refuse<"refuse">{})(Module<>(random_graph(3, 20)));
+  const auto done = pipeline(Unfinished{}, Expand{}, Refuse<"refuse">{})(Module<>(random_graph(3, 20, 0)));
   return !done && done.error().size() == 1 && done.error().front().message == "in pass 'unfinished': no end";
 }
 FXPASS_TEST_TWICE(an_earlier_pass_that_fails_at_the_end_comes_first)

@@ -308,12 +308,4 @@ class Call {
   return d;
 }
 
-namespace detail {
-/// Says in which graph inside the graph errors are.
-[[nodiscard]] constexpr auto in_subgraph(std::uint32_t number, Diagnostics errors) -> Diagnostics {
-  for (Diagnostic& d : errors) d.message = text_of("in subgraph ", number, ": ", d.message);
-  return errors;
-}
-}  // namespace detail
-
 }  // namespace fxpass

@@ -52,14 +52,14 @@ class Context {
   /// A pass that has found nothing to change says so here: observers need not look for a difference.
   /// `VerifyEach` proves it. Of a pass that only looks it is known without a word.
   constexpr void claim_unchanged() { claims_unchanged_ = true; }
-  [[nodiscard]] constexpr auto claims_unchanged() const -> bool { return claims_unchanged_; }
+  [[nodiscard]] constexpr auto claims_unchanged() const -> bool { return claims_unchanged_ && !has_changed_nested_; }
 
   /// Adds what the pass has said of a graph inside its graph, which `nested` has: the pass has changed nothing if it has
-  /// changed neither.
+  /// changed neither, whichever it is done with first.
   constexpr void add_nested(const Context& nested) {
     for (const Diagnostic& warning : nested.warnings_) warn(warning);
     for (const Statistic& statistic : nested.statistics_) count(statistic.key, statistic.value);
-    claims_unchanged_ = claims_unchanged_ && nested.claims_unchanged_;
+    has_changed_nested_ = has_changed_nested_ || !nested.claims_unchanged();
   }
 
  private:
@@ -67,6 +67,7 @@ class Context {
   std::vector<Statistic> statistics_;
   std::vector<Renumbering> moves_;
   bool claims_unchanged_ = false;
+  bool has_changed_nested_ = false;
 };
 
 }  // namespace fxpass

@@ -48,7 +48,7 @@ concept NamedByConstant =
     NamedStatically<T> && requires { typename Constant<std::string_view(T::name).size()>; };
 /// The name says something.
 template <class T>
-concept NamedByText = NamedByConstant<T> && (std::string_view(T::name).size() != 0);
+concept NamedByText = NamedByConstant<T> && !std::string_view(T::name).empty();
 
 /// Has each member that a pass or a fact is asked for.
 struct MemberDecoy {

@@ -4,10 +4,11 @@
 // First, so that errors are told with few lines of "included from".
 #include <fxpass/pass/verdict.hpp>
 
-#include <fxpass/graph/call.hpp>
 #include <fxpass/graph/editor.hpp>
 #include <fxpass/pass/artifacts.hpp>
 #include <fxpass/pass/context.hpp>
+#include <fxpass/support/diagnostic.hpp>
+#include <fxpass/support/pool.hpp>
 #include <fxpass/support/span.hpp>
 
 #include <array>
@@ -48,14 +49,13 @@
 ///   * `finish` leaves the nodes alone, and knows that ids of the sweep are no longer those of the graph.
 ///
 /// A call may run graphs inside the graph: the branches of `cond`. A forward pass visits these too, each in a traversal of
-/// its own behind that of the graph around it, with a state of its own; counts are added up. Artifacts are of one graph:
-/// a pass that has some sees to the graphs inside itself, at the node that runs them.
+/// its own when it comes to the first call that runs it, with a state of its own; counts are added up. Artifacts are of
+/// one graph: a pass that has some sees to the graphs inside itself, at the node that runs them.
 
 namespace fxpass {
 
 namespace detail {
-template <class... P>
-class SweepRunner;
+class SweepCourse;
 }
 
 /// The place of a traversal: the node that is visited, and the editor that all passes of the traversal share.
@@ -88,8 +88,7 @@ class Sweep {
   }
 
  private:
-  template <class... P>
-  friend class detail::SweepRunner;
+  friend class detail::SweepCourse;
   constexpr Sweep(Graph& graph, Replacements* replaced) : graph_(&graph), replaced_(replaced) {}
   constexpr void take_replacements() {
     if (editor_) editor_->take_replacements(replaced_[author_]);
@@ -112,10 +111,6 @@ using filled_in_by = establishes_of<typename ProtocolOf<P>::type>;
 template <class P>
 using sweep_state = decltype(std::declval<const P&>().begin(std::declval<Graph&>(), std::declval<artifacts_for<P>&>(),
                                                             std::declval<Context&>()));
-
-}  // namespace detail
-
-namespace detail {
 
 template <class... F>
 [[nodiscard]] consteval auto any_has_artifact(facts<F...>) -> bool {
@@ -156,16 +151,16 @@ using PassSet = std::uint64_t;
 inline constexpr std::size_t max_passes_in_sweep = 64;
 
 /// Which passes want which nodes: `wants` of all passes, asked once for each operator.
-template <class... P>
 class WantTable {
  public:
-  constexpr explicit WantTable(const Graph& graph) {
+  /// `set_of` asks all passes.
+  constexpr WantTable(const Graph& graph, auto (*set_of)(const Operator&)->PassSet) : set_of_(set_of) {
     for (std::size_t kind = 0; kind < by_kind_.size(); ++kind) {
       Operator none;
       none.kind = static_cast<NodeKind>(kind);
       none.takes_device = none.kind != NodeKind::placeholder && none.kind != NodeKind::get_attr &&
                           none.kind != NodeKind::output;
-      by_kind_[kind] = set_of(none);
+      by_kind_[kind] = set_of_(none);
     }
     by_operator_.reserve(static_cast<std::uint32_t>(graph.operators().size()));
     by_operator_.push_back(static_cast<PassSet>(-1));  // "no operator": `by_kind_` says more
@@ -174,9 +169,9 @@ class WantTable {
   /// Takes in the operators that edits have added.
   constexpr void grow(const Graph& graph) {
     while (by_operator_.size() < graph.operators().size())
-      by_operator_.push_back(set_of(graph.operators()[by_operator_.size()]));
+      by_operator_.push_back(set_of_(graph.operators()[by_operator_.size()]));
   }
-  /// Pass `bit` wants every node.
+  /// The passes in `bit` want every node.
   constexpr void add_every_node(PassSet bit) { every_ |= bit; }
   /// The first of `nodes` from `begin` on that one of `passes` may want: a call that one wants, or a node that calls
   /// nothing. As many as there are if there is none.
@@ -194,16 +189,166 @@ class WantTable {
   }
 
  private:
-  [[nodiscard]] static constexpr auto set_of(const Operator& op) -> PassSet {
-    PassSet set = 0;
-    PassSet bit = 1;
-    ((set |= P::wants(op) ? bit : 0, bit <<= 1U), ...);
-    return set;
-  }
-
+  auto (*set_of_)(const Operator&) -> PassSet;
   Pool<PassSet> by_operator_;         ///< of calls
   std::array<PassSet, 6> by_kind_{};  ///< of nodes without an operator
   PassSet every_ = 0;                 ///< who wants all of them
+};
+
+/// What a traversal does without knowing the types of its passes, so that it is compiled once.
+///
+/// At each node of the graph as it was, passes take turns in pipeline order. A turn visits the nodes that earlier
+/// passes inserted at this place, then the node itself, each after the graphs that it runs; and then carries out the
+/// pass's replacements in what later passes will see there. A pass that fails is left out from then on, and those behind
+/// it; those before it go on.
+class SweepCourse {
+ protected:
+  constexpr SweepCourse(Graph& graph, std::size_t passes, auto (*set_of)(const Operator&)->PassSet)
+      : replaced_(passes),
+        sweep_(graph, replaced_.data()),
+        wants_(graph, set_of),
+        may_run_graphs_(!graph.subgraphs().empty()) {}
+
+  [[nodiscard]] static constexpr auto bit(std::size_t pass) -> PassSet { return PassSet{1} << pass; }
+  [[nodiscard]] constexpr auto is_running(std::size_t pass) const -> bool { return (running_ & bit(pass)) != 0; }
+
+  /// Goes on to the first place from node `i` on where something is to be done; false if there is none among the `count`
+  /// nodes of the graph as it was.
+  [[nodiscard, gnu::always_inline]] constexpr auto find_place(std::uint32_t& i, std::uint32_t count) -> bool {
+    const Graph& graph = sweep_.graph();
+    for (;; ++i) {
+      if (!has_replaced_ && !may_run_graphs_) i = wants_.find(graph.nodes().first(count), i, running_);
+      if (i >= count) return false;
+      place_ = NodeId{i};
+      wanted_ = wants_[graph.node(place_)] & running_;
+      if (wanted_ == 0 && !uses_replaced(place_) && !runs_graphs(place_)) continue;
+      here_.clear();
+      has_changed_ = false;
+      return true;
+    }
+  }
+  /// Whether the turn of a pass is an empty one.
+  [[nodiscard, gnu::always_inline]] constexpr auto has_nothing_to_do(std::size_t pass) const -> bool {
+    return (wanted_ & bit(pass)) == 0 && (!has_replaced_ || replaced_[pass].empty() || !is_running(pass));
+  }
+  [[gnu::always_inline]] constexpr void go_to(std::size_t pass, NodeId id) {
+    sweep_.id_ = id;
+    sweep_.author_ = static_cast<std::uint16_t>(pass);
+  }
+  [[gnu::always_inline]] constexpr void tell_editor_who(std::size_t pass) {
+    if (sweep_.editor_) sweep_.editor_->set_author(static_cast<std::uint16_t>(pass));
+  }
+  /// Whether the visit has put nodes in, taken some out, or changed what the node calls: there were `count` nodes before,
+  /// and it called `op`.
+  [[nodiscard, gnu::always_inline]] constexpr auto has_edited(std::uint32_t count, OpId op) const -> bool {
+    return sweep_.graph().node_count() != count || (sweep_.editor_ && sweep_.editor_->has_replacements()) ||
+           sweep_.wants_every_node_ || sweep_.graph().node(sweep_.id_).op != op;
+  }
+  /// Of what the pass has done at a node, before which there were `count` nodes. Appends to `behind` what it inserted, and
+  /// then the node, if it inserted anything.
+  constexpr void take_note(std::size_t pass, std::uint32_t count, Pool<NodeId>& behind) {
+    if (sweep_.wants_every_node_) wants_.add_every_node(bit(pass));
+    sweep_.wants_every_node_ = false;
+    // The node may call another operator now, and one that is new to the graph.
+    wants_.grow(sweep_.graph());
+    has_changed_ = true;
+    if (sweep_.editor_) {
+      sweep_.take_replacements();
+      has_replaced_ = has_replaced_ || !replaced_[pass].empty();
+    }
+    may_run_graphs_ = !sweep_.graph().subgraphs().empty();
+    const std::uint32_t after = sweep_.graph().node_count();
+    for (std::uint32_t n = count; n < after; ++n) behind.push_back(NodeId{n});
+    if (after != count) behind.push_back(sweep_.id_);
+  }
+  [[nodiscard, gnu::always_inline]] constexpr auto is_erased(NodeId id) const -> bool {
+    return sweep_.editor_ && sweep_.editor_->is_erased(id);
+  }
+  /// Carries out in node `id` what the pass has replaced.
+  [[gnu::always_inline]] constexpr void replace_operands(std::size_t pass, NodeId id) {
+    if (has_replaced_ && !replaced_[pass].empty())
+      replace_operands(sweep_.graph().mutable_arguments(id), replaced_[pass]);
+  }
+  /// Who, of the passes that follow, wants the nodes that are here now, and call what they call now.
+  constexpr void look_again() {
+    has_changed_ = false;
+    wanted_ = here_.empty() ? wants_[sweep_.graph().node(place_)] : 0;
+    for (const NodeId id : here_) wanted_ |= wants_[sweep_.graph().node(id)];
+    wanted_ &= running_;
+  }
+  /// The graphs that node `id` runs and the pass has not visited.
+  [[nodiscard]] constexpr auto take_graphs_due(std::size_t pass, NodeId id) -> Pool<std::uint32_t> {
+    Pool<std::uint32_t> due;
+    sweep_.graph().for_each_subgraph(id, [&](std::uint32_t number) {
+      if (has_visited_.size() <= number) has_visited_.resize(number + 1, 0);
+      if ((has_visited_[number] & bit(pass)) == 0) due.push_back(number);
+      has_visited_[number] |= bit(pass);
+    });
+    return due;
+  }
+  /// Takes over how pass `pass` did in graph `number`. False if it failed.
+  constexpr auto take_outcome(std::size_t pass, std::uint32_t number, SweepOutcome outcome, Context& of_pass,
+                              const Context& nested) -> bool {
+    of_pass.add_nested(nested);
+    if (outcome.failed == no_pass) return true;
+    fail(pass, in_subgraph(number, std::move(outcome.errors)));
+    return false;
+  }
+  constexpr void commit() {
+    if (!sweep_.editor_ || running_ == 0) return;
+    outcome_.movers = sweep_.editor_->movers();
+    outcome_.moved = sweep_.editor_->commit();
+  }
+  constexpr void fail(std::size_t pass, Diagnostics errors) {
+    running_ &= bit(pass) - 1;
+    wanted_ &= running_;
+    outcome_.failed = pass;
+    outcome_.errors = std::move(errors);
+  }
+
+ private:
+  [[nodiscard]] constexpr auto uses_replaced(NodeId id) -> bool {
+    for (Replacements& replaced : replaced_) {
+      if (replaced.empty()) continue;
+      bool found = false;
+      sweep_.graph().for_each_operand(id, [&](NodeId used) { found = found || replaced[used] != used; });
+      if (found) return true;
+    }
+    return false;
+  }
+  [[nodiscard]] constexpr auto runs_graphs(NodeId id) const -> bool {
+    bool found = false;
+    if (may_run_graphs_)
+      sweep_.graph().for_each_subgraph(id, [&](std::uint32_t) { found = true; });
+    return found;
+  }
+  constexpr void replace_operands(Span<Argument> arguments, Replacements& replaced) {
+    for (Argument& a : arguments) {
+      if (a.is_node()) {
+        a = Argument(replaced[a.node()]).with_keyword(a.keyword());
+      } else if (a.is_group()) {
+        replace_operands(sweep_.graph().mutable_children(a), replaced);
+      }
+    }
+  }
+
+  std::vector<Replacements> replaced_;  ///< by pass: it does not see its own before the next traversal
+  bool has_replaced_ = false;           ///< any of them
+
+ protected:
+  Sweep sweep_;
+  WantTable wants_;
+  NodeId place_;         ///< the node of the graph as it was
+  Pool<NodeId> here_;    ///< the nodes at this place, as the pass whose turn it is sees them; empty: that one alone
+  Pool<NodeId> behind_;  ///< as the next one will
+  PassSet wanted_ = 0;        ///< who wants one of them
+  bool has_changed_ = false;  ///< whether they have, since that was found out
+  bool may_run_graphs_;       ///< whether there are graphs inside the graph
+  SweepOutcome outcome_;
+
+ private:
+  PassSet running_ = static_cast<PassSet>(-1);  ///< who has not failed, and stands before all who have
+  Pool<PassSet> has_visited_;                   ///< by graph inside the graph: who has
 };
 
 template <std::size_t I, class State>
@@ -217,181 +362,96 @@ struct SweepStates<std::index_sequence<I...>, P...> : SweepState<I, sweep_state<
 
 /// Runs forward passes in one traversal, so that graph, artifacts, warnings and errors are what they would be if each pass
 /// had run by itself.
-///
-/// How: at each node of the graph as it was, passes take turns in pipeline order. A turn visits the nodes that earlier
-/// passes inserted at this place, then the node itself, and then carries out the pass's replacements in what later
-/// passes will see there. A pass that fails is left out from then on, and those behind it; those before it go on.
 template <class... P>
-class SweepRunner {
+class SweepRunner : SweepCourse {
   static constexpr std::size_t count = sizeof...(P);
   static_assert(count <= max_passes_in_sweep);
   using Indices = std::index_sequence_for<P...>;
 
  public:
   /// `contexts` has a context for each pass.
-  [[nodiscard]] static constexpr auto run(Graph& graph, std::array<Context, count>& contexts, artifacts_for<P>... artifacts,
+  [[nodiscard]] static constexpr auto run(Graph& graph, Context* contexts, artifacts_for<P>... artifacts,
                                           const P&... passes) -> SweepOutcome {
     return SweepRunner(graph).sweep(Indices(), contexts, artifacts..., passes...);
   }
 
  private:
-  constexpr explicit SweepRunner(Graph& graph) : sweep_(graph, replaced_.data()), wants_(graph) {}
+  constexpr explicit SweepRunner(Graph& graph) : SweepCourse(graph, count, set_of) {}
 
+  [[nodiscard]] static constexpr auto set_of(const Operator& op) -> PassSet {
+    PassSet set = 0;
+    PassSet bit = 1;
+    ((set |= P::wants(op) ? bit : 0, bit <<= 1U), ...);
+    return set;
+  }
   template <std::size_t... I>
-  constexpr auto sweep(std::index_sequence<I...>, std::array<Context, count>& contexts, artifacts_for<P>&... artifacts,
+  constexpr auto sweep(std::index_sequence<I...>, Context* contexts, artifacts_for<P>&... artifacts,
                        const P&... passes) -> SweepOutcome {
-    Graph& graph = *sweep_.graph_;
-    SweepStates<Indices, P...> states{{passes.begin(graph, artifacts, contexts[I])}...};
-    const std::uint32_t old_count = graph.node_count();
-    for (std::uint32_t i = 0; i < old_count; ++i) {
-      if (!has_replaced_) i = wants_.find(graph.nodes().first(old_count), i, running_);
-      if (i == old_count) break;
-      wanted_ = wants_[graph.node(NodeId{i})] & running_;
-      if (wanted_ == 0 && !uses_replaced(NodeId{i})) continue;
-      place_ = NodeId{i};
-      here_.clear();
-      has_changed_ = false;
-      (turn<I>(passes, static_cast<SweepState<I, sweep_state<P>>&>(states).value), ...);
-      if (running_ == 0) break;
-    }
-    if (sweep_.editor_ && running_ != 0) {
-      outcome_.movers = sweep_.editor_->movers();
-      outcome_.moved = sweep_.editor_->commit();
-    }
-    (finish<I>(passes, static_cast<SweepState<I, sweep_state<P>>&>(states).value, contexts[I]), ...);
+    SweepStates<Indices, P...> states{{passes.begin(sweep_.graph(), artifacts, contexts[I])}...};
+    const std::uint32_t count_before = sweep_.graph().node_count();
+    for (std::uint32_t i = 0; find_place(i, count_before); ++i)
+      (turn(I, passes, static_cast<SweepState<I, sweep_state<P>>&>(states).value, contexts[I]), ...);
+    commit();
+    (finish(I, passes, static_cast<SweepState<I, sweep_state<P>>&>(states).value, contexts[I]), ...);
     return std::move(outcome_);
   }
 
-  template <std::size_t I>
-  static constexpr PassSet bit = PassSet{1} << I;
-
-  template <std::size_t I, class Pass, class State>
-  constexpr void turn(const Pass& pass, State& state) {
-    if ((wanted_ & bit<I>) == 0 && (replaced_[I].empty() || (running_ & bit<I>) == 0)) return;
+  template <class Pass, class State>
+  constexpr void turn(std::size_t number, const Pass& pass, State& state, Context& context) {
+    if (has_nothing_to_do(number) && !(may_run_graphs_ && is_running(number))) return;
     if (here_.empty()) {
-      take<I>(pass, state, place_, wanted_, here_);
+      take(number, pass, state, context, place_, wanted_, here_);
     } else {
       behind_.clear();
       for (std::uint32_t k = 0; k < here_.size(); ++k) {
         const NodeId id = here_[k];
-        if (!take<I>(pass, state, id, wants_[sweep_.graph_->node(id)], behind_)) return;
+        if (!take(number, pass, state, context, id, wants_[sweep_.graph().node(id)], behind_)) return;
         if (behind_.empty() || behind_.back() != id) behind_.push_back(id);
       }
       std::swap(here_, behind_);
     }
-    if constexpr (I + 1 < count)
-      if (has_changed_) look_again();
+    if (has_changed_ && number + 1 < count) look_again();
   }
-  /// Who, of the passes that follow, wants the nodes that are here now, and call what they call now.
-  constexpr void look_again() {
-    has_changed_ = false;
-    wanted_ = here_.empty() ? wants_[sweep_.graph_->node(place_)] : 0;
-    for (const NodeId id : here_) wanted_ |= wants_[sweep_.graph_->node(id)];
-    wanted_ &= running_;
-  }
-  /// Pass `I` at one node, which the passes in `wanted` want. Appends to `behind` what it inserted, and then the node, if
-  /// it inserted anything. False if it failed.
-  template <std::size_t I, class Pass, class State>
-  constexpr auto take(const Pass& pass, State& state, NodeId id, PassSet wanted, Pool<NodeId>& behind) -> bool {
-    Graph& graph = *sweep_.graph_;
-    if (sweep_.editor_) {
-      if (sweep_.editor_->is_erased(id)) return true;
-      sweep_.editor_->set_author(I);
-    }
-    if ((wanted & bit<I>) != 0) {
-      const std::uint32_t before = graph.node_count();
-      const OpId op = graph.node(id).op;
-      sweep_.id_ = id;
-      sweep_.author_ = I;
+  /// A pass at one node, which the passes in `wanted` want. False if it failed.
+  template <class Pass, class State>
+  constexpr auto take(std::size_t number, const Pass& pass, State& state, Context& context, NodeId id, PassSet wanted,
+                      Pool<NodeId>& behind) -> bool {
+    if (is_erased(id)) return true;
+    if constexpr (!has_artifacts<Pass>)
+      if (may_run_graphs_ && !sweep_nested(number, pass, context, id)) return false;
+    tell_editor_who(number);
+    if ((wanted & bit(number)) != 0) {
+      const std::uint32_t before = sweep_.graph().node_count();
+      const OpId op = sweep_.graph().node(id).op;
+      go_to(number, id);
       Status status = pass.visit(state, sweep_);
       if (!status) {
-        fail(I, std::move(status.error()));
+        fail(number, std::move(status.error()));
         return false;
       }
-      const bool has_edited = graph.node_count() != before || (sweep_.editor_ && sweep_.editor_->has_replacements());
-      if (has_edited || sweep_.wants_every_node_ || graph.node(id).op != op) {
-        take_note<I>();
-        take_insertions(id, before, behind);
-      }
+      if (has_edited(before, op)) take_note(number, before, behind);
     }
-    if (!replaced_[I].empty()) replace_operands(graph.mutable_arguments(id), replaced_[I]);
+    replace_operands(number, id);
     return true;
   }
-  /// Appends to `behind` what was inserted before node `id` since there were `before` nodes, and then the node.
-  constexpr void take_insertions(NodeId id, std::uint32_t before, Pool<NodeId>& behind) {
-    const std::uint32_t after = sweep_.graph_->node_count();
-    for (std::uint32_t n = before; n < after; ++n) behind.push_back(NodeId{n});
-    if (after != before) behind.push_back(id);
+  template <class Pass, class State>
+  constexpr void finish(std::size_t number, const Pass& pass, State& state, Context& context) {
+    if (!is_running(number)) return;
+    Status status = pass.finish(state, sweep_.graph(), context);
+    if (!status) fail(number, std::move(status.error()));
   }
-  /// Of what pass `I` has done at a node.
-  template <std::size_t I>
-  constexpr void take_note() {
-    if (sweep_.wants_every_node_) wants_.add_every_node(bit<I>);
-    sweep_.wants_every_node_ = false;
-    // The node may call another operator now, and one that is new to the graph.
-    wants_.grow(*sweep_.graph_);
-    has_changed_ = true;
-    if (!sweep_.editor_) return;
-    sweep_.take_replacements();
-    has_replaced_ = has_replaced_ || !replaced_[I].empty();
-  }
-  template <std::size_t I, class Pass, class State>
-  constexpr void finish(const Pass& pass, State& state, Context& context) {
-    if ((running_ & bit<I>) == 0) return;
-    Status status = pass.finish(state, *sweep_.graph_, context);
-    if constexpr (!has_artifacts<Pass>)
-      if (status && !sweep_.graph_->subgraphs().empty()) status = sweep_nested(pass, *sweep_.graph_, context);
-    if (!status) fail(I, std::move(status.error()));
-  }
-  /// Has a pass visit the graphs inside the graph, and those inside them.
+  /// Has a pass visit the graphs that node `id` runs, and those inside them. False if it failed.
   template <class Pass>
-  static constexpr auto sweep_nested(const Pass& pass, Graph& graph, Context& context) -> Status {
-    for (const std::uint32_t number : graph.subgraphs_in_use()) {
+  constexpr auto sweep_nested(std::size_t number, const Pass& pass, Context& context, NodeId id) -> bool {
+    for (const std::uint32_t graph : take_graphs_due(number, id)) {
       ArtifactSlots<> none;
-      std::array<Context, 1> contexts;
-      SweepOutcome outcome = SweepRunner<Pass>::run(graph.mutable_subgraph(number), contexts, artifacts_for<Pass>(none), pass);
-      context.add_nested(contexts[0]);
-      if (outcome.failed != no_pass) return in_subgraph(number, std::move(outcome.errors));
+      Context nested;
+      SweepOutcome outcome = SweepRunner<Pass>::run(sweep_.graph().mutable_subgraph(graph), &nested,
+                                                    artifacts_for<Pass>(none), pass);
+      if (!take_outcome(number, graph, std::move(outcome), context, nested)) return false;
     }
-    return {};
+    return true;
   }
-  constexpr void fail(std::size_t pass, Diagnostics errors) {
-    running_ &= (PassSet{1} << pass) - 1;
-    wanted_ &= running_;
-    outcome_.failed = pass;
-    outcome_.errors = std::move(errors);
-  }
-
-  [[nodiscard]] constexpr auto uses_replaced(NodeId id) -> bool {
-    for (Replacements& replaced : replaced_) {
-      if (replaced.empty()) continue;
-      bool found = false;
-      sweep_.graph_->for_each_operand(id, [&](NodeId used) { found = found || replaced[used] != used; });
-      if (found) return true;
-    }
-    return false;
-  }
-  constexpr void replace_operands(Span<Argument> arguments, Replacements& replaced) {
-    for (Argument& a : arguments) {
-      if (a.is_node()) {
-        a = Argument(replaced[a.node()]).with_keyword(a.keyword());
-      } else if (a.is_group()) {
-        replace_operands(sweep_.graph_->mutable_children(a), replaced);
-      }
-    }
-  }
-
-  std::array<Replacements, count> replaced_;  ///< by pass: it does not see its own before the next traversal
-  bool has_replaced_ = false;                 ///< any of them
-  Sweep sweep_;
-  WantTable<P...> wants_;
-  NodeId place_;         ///< the node of the graph as it was
-  Pool<NodeId> here_;    ///< the nodes at this place, as the pass whose turn it is sees them; empty: that one alone
-  Pool<NodeId> behind_;  ///< as the next one will
-  PassSet wanted_ = 0;           ///< who wants one of them
-  bool has_changed_ = false;     ///< whether they have, since that was found out
-  PassSet running_ = static_cast<PassSet>(-1);  ///< who has not failed, and stands before all who have
-  SweepOutcome outcome_;
 };
 
 }  // namespace detail

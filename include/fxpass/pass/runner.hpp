@@ -212,7 +212,7 @@ class Run<facts<F...>> {
     constexpr std::array<std::string_view, sizeof...(Pass)> names{Pass::name...};
     std::array<Context, sizeof...(Pass)> contexts;
     SweepOutcome outcome =
-        SweepRunner<Pass...>::run(graph_, contexts, artifacts_for<Pass>(slots_)..., passes...);
+        SweepRunner<Pass...>::run(graph_, contexts.data(), artifacts_for<Pass>(slots_)..., passes...);
     if (outcome.moved) contexts.back().renumbered(*std::move(outcome.moved));
     for (std::size_t k = 0; k < contexts.size() && k < outcome.failed && outcome.movers != 0; ++k) {
       if ((outcome.movers >> k & 1U) == 0 || !is_in_place(plans[k])) continue;

@@ -496,7 +496,7 @@ class AliasAnalyser {
       const View& above = analysis_->view(v);
       const ViewStep& step = above.step;
       if (step.is_opaque()) return opaque_error(graph, id, view_id);
-      takes_part_of_shared = takes_part_of_shared || (takes_part && overlaps_itself(analysis_->geometry(above)));
+      takes_part_of_shared = takes_part_of_shared || (takes_part && analysis_->overlaps_itself(above));
       takes_part = takes_part || step.takes_part();
       if (step.kind == ViewStep::Kind::bitcast &&
           (above.dtype == DType::boolean || analysis_->view(above.parent).dtype == DType::boolean))
@@ -509,7 +509,7 @@ class AliasAnalyser {
                       text_of("writes into part of a view of '", base(), "' in which elements share places, and the "
                               "places of '", base(), "' do not fill a stretch of memory; fxpass cannot tell which "
                               "places that is"));
-    if (view.has_geometry && !writes_one_value && overlaps_itself(analysis_->geometry(view)) &&
+    if (view.has_geometry && !writes_one_value && analysis_->overlaps_itself(view) &&
         !has_expanded_dimension(analysis_->sizes(view), analysis_->strides(view)))
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                       text_of("writes into windows of '", base(), "' that overlap, several elements of which are one "

@@ -141,6 +141,11 @@ class AliasAnalysis {
     return g;
   }
 
+  /// Whether several elements of a view share a place. Needs `has_geometry`.
+  [[nodiscard]] constexpr auto overlaps_itself(const View& v) const -> bool {
+    return !is_row_major_without_overlap(sizes(v), strides(v)) && fxpass::overlaps_itself(geometry(v));
+  }
+
   // Growing it -------------------------------------------------------------------------------------------------------
   /// Node `id` is view `view`.
   constexpr void set_view(NodeId id, std::uint32_t view) {

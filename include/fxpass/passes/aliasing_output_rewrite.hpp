@@ -6,7 +6,6 @@
 #include <fxpass/passes/alias_analyser.hpp>
 #include <fxpass/passes/facts.hpp>
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -92,11 +91,11 @@ struct AliasingOutputRewritePass {
   }
   constexpr auto surface_writes(State& state, Graph& inner, bool may_write_inputs) const -> Status {
     detail::ArtifactSlots<AliasesAnalysed> slots;
-    std::array<Context, 1> contexts;
+    Context context;
     auto outcome = detail::SweepRunner<AliasingOutputRewritePass>::run(
-        inner, contexts, Artifacts<AliasingOutputRewritePass>(slots), *this);
+        inner, &context, Artifacts<AliasingOutputRewritePass>(slots), *this);
     if (outcome.failed != detail::no_pass) return std::move(outcome.errors);
-    state.has_changed = state.has_changed || !contexts[0].claims_unchanged();
+    state.has_changed = state.has_changed || !context.claims_unchanged();
     if (may_write_inputs) return {};
     Pool<std::uint8_t> none;
     none.resize(static_cast<std::uint32_t>(inner.inputs().size()), 0);

@@ -6,7 +6,6 @@
 #include <fxpass/passes/facts.hpp>
 #include <fxpass/passes/out_of_place.hpp>
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -83,11 +82,11 @@ struct InPlaceToOutOfPlacePass {
     detail::ArtifactSlots<AliasesAnalysed> slots;
     AliasAnalyser analyser(static_cast<detail::ArtifactSlot<AliasesAnalysed>&>(slots).value, nullptr);
     if (Status visited = analyser.visit_all(inner); !visited) return visited;
-    std::array<Context, 1> contexts;
+    Context context;
     auto outcome = detail::SweepRunner<InPlaceToOutOfPlacePass>::run(
-        inner, contexts, Artifacts<InPlaceToOutOfPlacePass>(slots), *this);
+        inner, &context, Artifacts<InPlaceToOutOfPlacePass>(slots), *this);
     if (outcome.failed != detail::no_pass) return std::move(outcome.errors);
-    state.nested.add_nested(contexts[0]);
+    state.nested.add_nested(context);
     // The call writes by now what the graph wrote: its last results are like any other.
     for (OutputSpec& output : inner.mutable_outputs())
       if (is_mutation(output.kind)) output = OutputSpec();

@@ -195,9 +195,12 @@ class OutOfPlaceRewriter {
   /// The argument with each operand at its newest value.
   constexpr auto read(Sweep& sweep, Argument a) -> Expected<Argument> {
     if (a.is_node()) {
-      if (auto members = read_list(sweep, a)) return *members;
       const auto value = read(sweep, a.node());
-      if (!value) return value.error();
+      if (!value) {
+        const auto members = read_list(sweep, a);
+        if (members) return *members;
+        return value.error();
+      }
       return Argument(*value).with_keyword(a.keyword());
     }
     if (!a.is_group()) return a;
@@ -210,9 +213,10 @@ class OutOfPlaceRewriter {
     }
     return Argument::group(a.kind(), sweep.graph().add_arguments(members.view())).with_keyword(a.keyword());
   }
-  /// A list of views that were written since, as a list of their newest values; none for any other argument.
+  /// A list of views that was written since, as a list of their newest values; none for what is no list, and where a
+  /// member cannot be replayed.
   constexpr auto read_list(Sweep& sweep, Argument a) -> std::optional<Argument> {
-    if (!a.is_node() || !values_.is_list(a.node()) || values_.is_newest(a.node())) return std::nullopt;
+    if (!values_.is_list(a.node())) return std::nullopt;
     Pool<Argument> members;
     for (const NodeId member : values_.read_members(a.node(), sweep.id())) {
       if (member == no_node) return std::nullopt;
@@ -231,12 +235,13 @@ class OutOfPlaceRewriter {
     for (std::uint32_t i = range.begin; i < range.end(); ++i) {
       const Argument a = graph.arguments_in({i, 1})[0];
       if (a.is_node()) {
-        if (const auto members = read_list(sweep, a)) {
+        const NodeId value = values_.read(a.node(), sweep.id());
+        if (value == no_node) {
+          const auto members = read_list(sweep, a);
+          if (!members) return stale_error(graph, sweep.id(), a.node());
           graph.mutable_arguments_in({i, 1})[0] = *members;
           continue;
         }
-        const NodeId value = values_.read(a.node(), sweep.id());
-        if (value == no_node) return stale_error(graph, sweep.id(), a.node());
         if (value != a.node()) graph.mutable_arguments_in({i, 1})[0] = Argument(value).with_keyword(a.keyword());
       } else if (a.is_group()) {
         if (Status done = read_members(sweep, a.children()); !done) return done;

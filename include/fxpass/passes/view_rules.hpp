@@ -417,7 +417,7 @@ class ViewMaker {
     return analysis_.geometry(analysis_.view(view));
   }
   constexpr auto add(std::uint32_t parent, ViewStep step, const Geometry& g) const -> std::uint32_t {
-    if (step.takes_part() && g.element_count() != 0 && overlaps_itself(geometry(parent)))
+    if (step.takes_part() && g.element_count() != 0 && analysis_.overlaps_itself(analysis_.view(parent)))
       if (const auto of_storage = strided(parent, g)) return *of_storage;
     return analysis_.add_view(parent, step, analysis_.view(parent).dtype, &g);
   }

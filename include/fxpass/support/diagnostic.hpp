@@ -196,4 +196,12 @@ constexpr void append_to(Sink& sink, const Diagnostics& diagnostics) {
   for (const Diagnostic& d : diagnostics) append_all(sink, d, '\n');
 }
 
+namespace detail {
+/// Says in which graph inside the graph errors are.
+[[nodiscard]] constexpr auto in_subgraph(std::uint32_t number, Diagnostics errors) -> Diagnostics {
+  for (Diagnostic& d : errors) d.message = text_of("in subgraph ", number, ": ", d.message);
+  return errors;
+}
+}  // namespace detail
+
 }  // namespace fxpass

@@ -357,8 +357,9 @@ REFUSED_BY_EAGER = {
     "float_into_integers": (float_into_integers, [torch.tensor([4, 5]), torch.tensor([0.5, 0.5])]),
     "operand_that_would_grow_the_target": (operand_that_would_grow_the_target, [torch.zeros(3), torch.zeros(2, 3)]),
 }
-# PyTorch's own functionalisation takes an offset for one into the view, which is too small for it.
-REFUSED_BY_DECOMPOSITION = {("strided_window_of_a_view", "decomposed")}
+# What PyTorch's own functionalisation loses: it takes an offset for one into the view, which is too small for it, and
+# puts zeros between windows.
+LOST_BY_DECOMPOSITION = {("strided_window_of_a_view", "decomposed"), ("sliding_windows", "decomposed")}
 
 
 def case(table, name):
@@ -389,7 +390,7 @@ def check(results, state, module, inputs, form, what):
 
 @pytest.mark.parametrize(
     ("name", "form"),
-    [(name, form) for name in RIGHT for form in FORMS if (name, form) not in REFUSED_BY_DECOMPOSITION],
+    [(name, form) for name in RIGHT for form in FORMS if (name, form) not in LOST_BY_DECOMPOSITION],
 )
 def test_carried_out(fxpassc, tmp_path, name, form):
     module, inputs = case(RIGHT, name)

@@ -166,11 +166,56 @@ def test_python_keeps_devices_unless_told(fxpassc, tmp_path):
     assert "meta" in moved and "cpu" not in moved
 
 
-def test_python_refuses_what_it_cannot_say(fxpassc, tmp_path):
-    def function(x):
-        return torch.cond(x.sum() > 0, lambda a: a.sin(), lambda a: a.cos(), (x,))
+def a_module():
+    class Root(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.Linear(3, 3)
 
-    program = capture(Function(function), {"x": torch.ones(3)}, "training", tmp_path / "program")
-    out = tmp_path / "out.py"
-    result = fxpassc.run("compile", program.path, "-o", out, "--no-fx-passes")
-    assert result.returncode == 1 and "cond" in result.stderr and not out.exists()
+        def forward(self, x):
+            return self.linear(x)
+
+    return torch.fx.symbolic_trace(Root()), None
+
+
+def an_attribute():
+    """A branch with a tensor of its own: no caller hands it in."""
+    inner = torch.nn.Module()
+    inner.table = torch.ones(3)
+    branch = torch.fx.Graph()
+    x = branch.placeholder("x")
+    branch.output((branch.call_function(torch.add, (x, branch.get_attr("table"))),))
+    root = torch.nn.Module()
+    root.branch = torch.fx.GraphModule(inner, branch)
+    graph = torch.fx.Graph()
+    x = graph.placeholder("x")
+    # FX warns of attributes that are modules and not in use as such.
+    branch = graph.create_node("get_attr", "branch")
+    taken = graph.call_function(torch.ops.higher_order.cond, (True, branch, branch, (x,)))
+    graph.output((graph.call_function(operator.getitem, (taken, 0)),))
+    return torch.fx.GraphModule(root, graph), None
+
+
+def a_symbolic_integer():
+    graph = torch.fx.Graph()
+    x = graph.placeholder("x")
+    graph.output((graph.call_function(torch.add, (x, 12345)),))
+    return torch.fx.GraphModule(torch.nn.Module(), graph), ("12345", '{"symint": "s0"}')
+
+
+CANNOT_SAY = {
+    "a call of module linear": a_module,
+    "attribute table": an_attribute,
+    "the symbolic integer s0": a_symbolic_integer,
+}
+
+
+@pytest.mark.parametrize("what", CANNOT_SAY)
+def test_python_refuses_what_it_cannot_say(fxpassc, tmp_path, what):
+    gm, replaced = CANNOT_SAY[what]()
+    program, out = tmp_path / "graph.json", tmp_path / "out.py"
+    dump(gm, program)
+    if replaced:
+        program.write_text(program.read_text().replace(*replaced))
+    result = fxpassc.run("compile", program, "-o", out, "--no-fx-passes")
+    assert result.returncode == 1 and f"Python code cannot hold {what}" in result.stderr and not out.exists()

@@ -3,6 +3,7 @@
 
 import io
 import json
+import pathlib
 import re
 import subprocess
 
@@ -58,6 +59,8 @@ def test_ops(fxpassc):
     lines = fxpassc.run("ops").stdout.splitlines()
     assert lines == sorted(set(lines)) and {"aten.add", "aten.cat", "operator.getitem"} <= set(lines)
     assert all(re.fullmatch(r"[\w.]+", line) for line in lines)
+    readme = (pathlib.Path(__file__).resolve().parents[2] / "README.md").read_text()
+    assert re.findall(r"`fxpassc ops` lists (\d+) operators", readme) == [str(len(lines))]
 
 
 def test_time_passes(fxpassc, tmp_path, program):

@@ -6,6 +6,7 @@ A row names the classes of configuration and model, the configuration's small nu
 outputs are looked at.
 """
 
+import inspect
 import json
 import pathlib
 import tempfile
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 import torch
 import transformers
 from capture import capture
+from transformers.cache_utils import StaticCache
 
 TEXT = {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
 DECODER = {**TEXT, "intermediate_size": 48, "max_position_embeddings": 32}
@@ -211,15 +213,74 @@ class Wrapped(torch.nn.Module):
         return tuple(result[name] for name in self.outputs)
 
 
+class DecodeStep(torch.nn.Module):
+    """input_ids [2, 1], position [1], attention_mask [2, LENGTH] -> logits [2, 1, vocabulary]. Keys, values and length of
+    each layer are buffers, written in place."""
+
+    LENGTH = 8
+    STATE = ("keys", "values", "cumulative_length")
+
+    def __init__(self, architecture):
+        super().__init__()
+        config = getattr(transformers, architecture.config)(**architecture.numbers)
+        config._experts_implementation = "batched_mm"
+        self.model = getattr(transformers, architecture.model)(config)
+        self.cache = StaticCache(config, max_cache_len=self.LENGTH)
+        heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+        heads = 1 if getattr(config, "multi_query", False) else heads
+        size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        self.cache.early_initialization(2, heads, size, torch.float32, torch.device("cpu"))
+        for i, layer in enumerate(self.cache.layers):
+            for part in self.STATE:
+                self.register_buffer(f"{part}_{i}", getattr(layer, part))
+        parameters = inspect.signature(self.model.forward).parameters
+        self.takes_position = "position_ids" in parameters
+        self.name_of_cache = "cache" if "cache" in parameters else "past_key_values"
+
+    def forward(self, input_ids, position, attention_mask):
+        # Bound here: export replaces a module's buffers while it traces.
+        for i, layer in enumerate(self.cache.layers):
+            for part in self.STATE:
+                setattr(layer, part, getattr(self, f"{part}_{i}"))
+            if layer.is_sliding:  # a number, which the program is for: that of a full window, where it no longer matters
+                layer.cumulative_length_int = layer.max_cache_len
+        options = {"position_ids": position.expand(2, 1)} if self.takes_position else {}
+        options[self.name_of_cache] = self.cache
+        return (self.model(input_ids=input_ids, attention_mask=attention_mask, use_cache=True, **options).logits,)
+
+    def inputs(self, step):
+        """Of decode step `step`; the second row is padded on the left by one place."""
+        mask = torch.zeros(2, self.LENGTH, dtype=torch.int64)
+        mask[:, : step + 1] = 1
+        mask[1, 0] = 0 if step else 1
+        return {
+            "input_ids": tokens(length=1, seed=4 + step),
+            "position": torch.tensor([step]),
+            "attention_mask": mask,
+        }
+
+
+def prepared(make, row):
+    torch.manual_seed(0)
+    module = make(row).eval()
+    for parameter in module.parameters():
+        parameter.requires_grad_(False)
+    return module
+
+
 def architecture(name):
     """The module, and its inputs by name."""
     row = ARCHITECTURES[name]
-    torch.manual_seed(0)
-    module = Wrapped(row).eval()
-    for parameter in module.parameters():
-        parameter.requires_grad_(False)
-    return module, row.inputs()
+    return prepared(Wrapped, row), row.inputs()
 
+
+# What keeps keys and values.
+DECODERS = [name for name, row in ARCHITECTURES.items() if row.kind in ("decoder", "mixture of experts")]
+
+
+def decode_step(name):
+    """The module, which knows its inputs at each step."""
+    return prepared(DecodeStep, ARCHITECTURES[name])
 
 
 def table_row(name, path):

@@ -5,7 +5,7 @@ import pathlib
 
 import pytest
 import torch
-from architectures import ARCHITECTURES, architecture, table_row
+from architectures import ARCHITECTURES, DECODERS, architecture, decode_step, table_row
 from capture import assert_close, capture, state_of
 from xla_runner import Executable, Session
 
@@ -36,3 +36,26 @@ def test_outputs_are_eagers(fxpassc, tmp_path, name, form):
             assert torch.equal(session.get(key), state[name_of_owner]), f"{key} was written"
     if form == "training":
         assert table_row(name, program.path) in README.read_text().splitlines()
+
+
+@pytest.mark.parametrize("form", ["training", "decomposed"])
+@pytest.mark.parametrize("name", DECODERS)
+def test_decode_steps_are_eagers(fxpassc, tmp_path, name, form):
+    """The first tokens, one by one: logits and caches after each."""
+    with torch.no_grad():
+        module = decode_step(name)
+        program = capture(module, module.inputs(0), form, tmp_path)
+        text, signature = fxpassc.compile(program.path)
+        session = Session(Executable(text), signature, program.values(state_of(module, module.inputs(0))))
+        keys = {owner: key for key, owner in program.names.items()}
+        for step in range(3):
+            inputs = module.inputs(step)
+            for owner, tensor in inputs.items():
+                if keys[owner] in session.buffers[0]:
+                    session.set(keys[owner], tensor)
+            (logits,) = session.run()
+            (expected,) = module(*inputs.values())
+            assert_close(logits, expected, f"step {step}: logits")
+            for owner, tensor in module.named_buffers():
+                if owner.startswith(module.STATE):
+                    assert_close(session.get(keys[owner]), tensor, f"step {step}: {owner}")

@@ -572,7 +572,7 @@ constexpr auto writes_that_cannot_be_carried_out_are_refused() -> bool {
          refused(windows(6, true, false), DiagnosticCode::unsupported_mutation, "cannot invert") &&
          accepted(windows(3, true, false)) &&
          refused(method("t_"), DiagnosticCode::unsupported_mutation, "aten.t_") &&
-         refused(method("uniform_"), DiagnosticCode::unsupported_mutation, "aten.uniform_") &&
+         refused(method("retain_grad"), DiagnosticCode::unsupported_mutation, "aten.retain_grad") &&
          refused(method("frobnicate_"), DiagnosticCode::unsupported_mutation, "frobnicate_") &&
          accepted(method("neg_")) &&
          refused(windows(6, false, true), DiagnosticCode::unsupported_mutation, "cannot make that view anew") &&

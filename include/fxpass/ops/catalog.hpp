@@ -101,15 +101,16 @@ struct OverloadSet {
 }
 
 namespace detail {
-/// Whether two overloads take the same parameters, alias annotations apart. O(schema lengths).
-[[nodiscard]] constexpr auto same_parameters(const Schema& a, const Schema& b) -> bool {
-  ParameterReader left = a.parameters();
-  ParameterReader right = b.parameters();
+/// Whether `functional` takes the parameters of `in_place`, alias annotations apart; the one that is written may have another
+/// name there (`dropout_(self)`, `dropout(input)`). O(schema lengths).
+[[nodiscard]] constexpr auto same_parameters(const Schema& functional, const Schema& in_place) -> bool {
+  ParameterReader left = functional.parameters();
+  ParameterReader right = in_place.parameters();
   while (true) {
     const auto p = left.next();
     const auto q = right.next();
     if (!p || !q) return !p && !q;
-    if (p->type != q->type || p->name != q->name || p->keyword_only != q->keyword_only) return false;
+    if (p->type != q->type || (p->name != q->name && !q->written) || p->keyword_only != q->keyword_only) return false;
   }
 }
 }  // namespace detail
@@ -117,6 +118,7 @@ namespace detail {
 /// The operator that computes what in-place operator `base` computes, without the write: `add` for `add_`, `__and__` for
 /// `__iand__`. Empty for a name that is none of an in-place operator.
 [[nodiscard]] constexpr auto functional_base(std::string_view base) -> Text {
+  if (base == "aten.normal_") return Text("aten.normal_functional");  // normal draws from parameters that are tensors
   constexpr std::string_view dunder = ".__i";
   const auto at = base.find(dunder);
   if (at != std::string_view::npos && base.ends_with("__"))

@@ -373,13 +373,7 @@ class AliasAnalyser {
 
   // Writes -----------------------------------------------------------------------------------------------------------
   [[nodiscard]] constexpr auto self_of(const Graph& graph, NodeId id) -> NodeId {
-    // Operators whose writes are carried out write their first parameter, `self` or `input`.
-    const auto arguments = graph.arguments(id);
-    if (graph.op(id).parameters == TextId{} && !arguments.empty() && !arguments[0].is_keyword())
-      return arguments[0].is_node() ? arguments[0].node() : no_node;
-    const Call call = call_of(graph, id);
-    if (const NodeId self = call.operand("self"); self != no_node) return self;
-    return call.operand("input");
+    return detail::written_operand(call_of(graph, id));
   }
 
   constexpr auto record_writes(const Graph& graph, NodeId id, ops::WriteRule rule) -> Status {
@@ -391,6 +385,14 @@ class AliasAnalyser {
       case ops::WriteRule::setitem: return record_setitem(graph, id);
       case ops::WriteRule::batch_norm: return record_batch_norm(graph, id);
       case ops::WriteRule::kernel: return record_kernel(graph, id);
+      case ops::WriteRule::dropout: {
+        const auto drops = detail::drops_elements(call_of(graph, id));
+        if (drops == false) return {};
+        if (!drops)
+          return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                          "whether dropout changes its argument in place is not known before the program runs");
+        break;
+      }
       default: break;
     }
     const NodeId self = self_of(graph, id);

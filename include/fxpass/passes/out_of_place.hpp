@@ -81,7 +81,8 @@ class OutOfPlaceRewriter {
     }
     if (writes.empty()) {
       if (rule == ops::WriteRule::unknown || rule == ops::WriteRule::batch_norm) return keep(sweep);
-      if (!writes_no_elements(graph, id)) return unseen_write(graph, id);
+      const bool has_no_effect = rule == ops::WriteRule::dropout && detail::drops_elements(Call(graph, id)) == false;
+      if (!has_no_effect && !writes_no_elements(graph, id)) return unseen_write(graph, id);
       return drop(sweep);
     }
     if (rule == ops::WriteRule::batch_norm) return rewrite_batch_norm(sweep, writes);
@@ -153,7 +154,7 @@ class OutOfPlaceRewriter {
     return {};
   }
   [[nodiscard]] constexpr auto writes_no_elements(const Graph& graph, NodeId id) const -> bool {
-    const NodeId self = first_operand(graph, id);
+    const NodeId self = detail::written_operand(Call(graph, id));
     const std::uint32_t view = self == no_node ? no_view : analysis_->view_of(self);
     return view != no_view && analysis_->view(view).has_geometry && analysis_->is_empty(analysis_->view(view));
   }
@@ -253,7 +254,7 @@ class OutOfPlaceRewriter {
   /// `requires_grad_`, `detach_`, a write into no elements: the node is its operand.
   constexpr auto drop(Sweep& sweep) -> Status {
     values_.attach(sweep.editor());
-    const auto value = read(sweep, sweep.graph().arguments(sweep.id())[0].node());
+    const auto value = read(sweep, detail::written_operand(Call(sweep.graph(), sweep.id())));
     if (!value) return value.error();
     values_.substitute(sweep.id(), *value);
     sweep.editor().erase(sweep.id());
@@ -334,6 +335,7 @@ class OutOfPlaceRewriter {
   struct TwinParameter {
     ops::Parameter parameter;
     TextId name;
+    bool is_needed = false;   ///< the twin has no default for it
     bool broadcasts = false;  ///< to the shape of what is written
     bool promotes = false;    ///< takes part in finding the dtype of the result
     bool is_source = false;   ///< what an operator that keeps dtypes writes
@@ -410,9 +412,12 @@ class OutOfPlaceRewriter {
       twin.target = sweep.editor().text(text_of("torch.ops.", ops::schema(functional).name()));
     twin.parameters.begin = parameters_.size();
     ops::ParameterReader reader = ops::schema(row).parameters();
+    ops::ParameterReader twin_reader = ops::schema(functional).parameters();
     for (auto p = reader.next(); p; p = reader.next()) {
       TwinParameter parameter;
       parameter.parameter = *p;
+      const auto counterpart = twin_reader.next();
+      parameter.is_needed = counterpart && !counterpart->has_default;
       parameter.name = sweep.editor().text(p->name);
       parameter.broadcasts = is_elementwise_operand(p->name) && !p->written;
       parameter.promotes = parameter.broadcasts && p->name != "value";
@@ -432,8 +437,15 @@ class OutOfPlaceRewriter {
       if (parameters[i].parameter.written) {
         a = values_.value_of(view, sweep.id());
       } else if (!given_[i].is_given) {
-        by_keyword = true;
-        continue;
+        const Call call(sweep.graph(), sweep.id());
+        const std::string_view name = parameters[i].parameter.name;
+        const auto number = call.real(name);
+        const auto truth = call.boolean(name);
+        if (!parameters[i].is_needed || (!number && !truth)) {
+          by_keyword = true;
+          continue;
+        }
+        a = truth ? Argument(*truth) : Argument(*number);
       } else {
         auto value = read(sweep, given_[i].argument);
         if (!value) return std::move(value).error();
@@ -490,7 +502,7 @@ class OutOfPlaceRewriter {
   }
   constexpr auto result_dtype(Sweep& sweep, Span<const TwinParameter> parameters, ops::WriteRule rule,
                               std::uint32_t view) const -> Expected<DType> {
-    if (rule == ops::WriteRule::same_dtype) return dtype(view);
+    if (rule == ops::WriteRule::same_dtype || rule == ops::WriteRule::dropout) return dtype(view);
     if (rule == ops::WriteRule::comparing) return DType::boolean;
     const Graph& graph = sweep.graph();
     ops::ResultType common;

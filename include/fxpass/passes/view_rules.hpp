@@ -14,6 +14,26 @@
 
 namespace fxpass {
 
+namespace detail {
+/// Whether a call of dropout drops elements and scales the others, or gives its argument as it is; none if that is not
+/// known before the program runs.
+[[nodiscard]] constexpr auto drops_elements(const Call& call) -> std::optional<bool> {
+  const auto train = call.boolean("train");
+  const auto p = call.real("p");
+  if ((train && !*train) || (p && *p == 0.0)) return false;
+  return train && p ? std::optional(true) : std::nullopt;
+}
+
+/// What an in-place operator writes: its first parameter, `self` or `input`.
+[[nodiscard]] constexpr auto written_operand(const Call& call) -> NodeId {
+  const auto arguments = call.graph().arguments(call.id());
+  if (call.op().parameters == TextId{} && !arguments.empty() && !arguments[0].is_keyword())
+    return arguments[0].is_node() ? arguments[0].node() : no_node;
+  if (const NodeId self = call.operand("self"); self != no_node) return self;
+  return call.operand("input");
+}
+}  // namespace detail
+
 /// What a Python index selects.
 struct IndexedView {
   std::uint32_t view = no_view;  ///< after integers, slices, None and Ellipsis; no_view: not decidable here
@@ -732,10 +752,9 @@ class ViewRules {
         return is_contiguous(analysis_.geometry(from), format) ? std::optional(parent) : std::nullopt;
       }
       case ops::ViewRule::maybe_dropout: {
-        const auto train = call.boolean("train");
-        const auto p = call.real("p");
-        if (!train || !p) return make_.opaque(parent, id);
-        return *train && *p != 0.0 ? std::nullopt : std::optional(parent);
+        const auto drops = detail::drops_elements(call);
+        if (!drops) return make_.opaque(parent, id);
+        return *drops ? std::nullopt : std::optional(parent);
       }
       case ops::ViewRule::split:
       case ops::ViewRule::unbind: {

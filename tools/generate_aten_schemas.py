@@ -14,7 +14,7 @@ import torch.distributed._functional_collectives  # noqa: F401  registers _c10d_
 NAMESPACES = ("aten", "prims", "_c10d_functional")
 # Backends, containers of TorchScript and sparse or nested layouts never reach an HLO program.
 UNWANTED = re.compile(
-    r"^(aten\.(_foreach|_fused_(?!rms)|_amp|_test|_cudnn|cudnn|_miopen|miopen|mps|_mps|mkldnn|_mkldnn|_sparse|sparse_|_nested|"
+    r"^(aten\.(_fused_(?!rms)|_amp|_test|_cudnn|cudnn|_miopen|miopen|mps|_mps|mkldnn|_mkldnn|_sparse|sparse_|_nested|"
     r"_jagged|_cslt|_semi|_triton|_flash|_efficient|_scaled_dot_product_.*_backward|_thnn|_make_|fbgemm|_histogramdd|"
     r"quantized_|q_|_validate|_wrapped|_convert_indices|_spdiags|_spsolve|_coalesce|_indices|_values|_nnz|_dimI|_dimV|"
     r"_cufft|_transformer_|_triton|record_stream|ccol_|crow_|col_indices|row_indices|_addmm_activation|to_sparse|"
@@ -32,7 +32,9 @@ def wanted(name, schema):
     if name.split(".")[0] not in NAMESPACES:
         return False
     overload = name.split(".")[2]
-    if {"out", "output"} & set(overload.split("_")) or "dimname" in overload or "Dimname" in schema or "names" in overload:
+    if "dimname" in overload or "Dimname" in schema or "names" in overload:
+        return False
+    if name.startswith("aten._foreach_") and "out" in overload:
         return False
     if UNWANTED.match(name) and not SHIFTS.match(name):
         return False

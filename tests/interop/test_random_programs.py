@@ -40,8 +40,9 @@ RARE_VIEW = (
     r"unfold|as_strided|\.view\(torch\.|torch\.real|conj|adjoint|\.m?H|[hv]split|atleast|broadcast_tensors"
 )
 REFUSED = {
-    "in a way that fxpass does not carry out": r"cumsum_|put_\(|\.t_\(|squeeze_\(|transpose_\(|tri[lu]_\(|"
-    r"masked_scatter_|scatter_reduce_|fill_diagonal_|out=|_foreach_",
+    "in a way that fxpass does not carry out": r"fill_diagonal_|\.t_\(|squeeze_\(|transpose_\(",
+    "the shape of the result": r"out=",
+    "which may share memory with the out= tensor": r"out=",
     "through a view that fxpass cannot invert": RARE_VIEW,
     "fxpass cannot make that view anew": RARE_VIEW,
     # PyTorch warns where such a write is no fill, and writes one place several times.

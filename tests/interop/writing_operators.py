@@ -7,7 +7,6 @@ same parameters; eager PyTorch decides whether they are calls.
 """
 
 import itertools
-import math
 from dataclasses import dataclass, field
 
 import torch
@@ -93,7 +92,7 @@ class Recorder(TorchDispatchMode):
 
 
 def recorded_calls():
-    from torch.testing._internal.common_methods_invocations import foreach_unary_op_db, op_db
+    from torch.testing._internal.common_methods_invocations import op_db
 
     recorder = Recorder()
     torch.manual_seed(0)
@@ -112,3 +111,166 @@ def recorded_calls():
                     except Exception:  # PyTorch's samples hold calls that are there to fail
                         continue
     return recorder.calls
+
+
+# Calls of a writing overload ------------------------------------------------------------------------------------------------
+@dataclass
+class Call:
+    """One call: `args` and `kwargs` hold the tensors, those that are written among them."""
+
+    overload: object
+    args: tuple
+    kwargs: dict
+
+    def run(self):
+        return self.overload(*self.args, **self.kwargs)
+
+    def copy(self):
+        args, kwargs = copied((self.args, self.kwargs))
+        return Call(self.overload, args, kwargs)
+
+    def written(self):
+        """The tensors that are written, in the order of the parameters."""
+        found = []
+        for index, parameter in enumerate(self.overload._schema.arguments):
+            if parameter.alias_info and parameter.alias_info.is_write:
+                given = self.kwargs.get(parameter.name) if parameter.kwarg_only else None
+                if given is None and index < len(self.args):
+                    given = self.args[index]
+                found += [leaf for leaf in tree_leaves(given) if isinstance(leaf, torch.Tensor)]
+        return found
+
+
+def types(parameters):
+    return [str(parameter.type) for parameter in parameters]
+
+
+def _packet(name):
+    namespace, base = name.split(".")[:2]
+    return getattr(getattr(torch.ops, namespace), base, None)
+
+
+class Sampler:
+    def __init__(self, recorded):
+        self.recorded = {name: calls for name, calls in recorded.items() if calls}
+        self.by_types = {}
+        for name, calls in self.recorded.items():
+            namespace, base, overload = name.split(".")
+            function = getattr(_packet(name), overload)
+            self.by_types.setdefault(str(types(read(function))), []).extend(calls)
+
+    def calls(self, overload, most=CALLS):
+        """Calls that eager PyTorch takes, two of which write the same."""
+        found = []
+        for candidate in self.candidates(overload):
+            if len(found) == most:
+                break
+            if any(self._same_kind(candidate, other) for other in found):
+                continue
+            if self.is_sound(candidate):
+                found.append(candidate)
+        return found
+
+    @staticmethod
+    def _same_kind(call, other):
+        def kinds(c):
+            return [(leaf.dtype, leaf.ndim) for leaf in tree_leaves((c.args, c.kwargs)) if isinstance(leaf, torch.Tensor)]
+
+        return kinds(call) == kinds(other)
+
+    @staticmethod
+    def is_sound(call):
+        first, second = call.copy(), call.copy()
+        try:
+            for run in (first, second):
+                torch.manual_seed(0)
+                run.run()
+        except Exception:
+            return False
+        pairs = zip(first.written(), second.written(), strict=True)
+        return bool(first.written()) and all(same(a, b) for a, b in pairs)
+
+    def candidates(self, overload):
+        name = str(overload)
+        namespace, base, _ = name.split(".")
+        if base.startswith("_foreach_"):
+            yield from self.foreach(overload, base)
+            return
+        parameters = types(read(overload))
+        sources = list(self.recorded.get(name, []))
+        packet = _packet(f"{namespace}.{base.removesuffix('_')}")
+        twins = [getattr(packet, o) for o in packet.overloads()] if packet is not None else []
+        twins = [twin for twin in twins if types(twin._schema.arguments) == parameters]
+        for twin in twins:
+            sources += self.recorded.get(str(twin), [])
+        # Operators that are nobody's to call need not check their arguments.
+        if not base.startswith("_") or base.startswith("__"):
+            sources += self.by_types.get(str(parameters), [])[:200]
+        outs = [argument for argument in written(overload) if argument.is_out]
+        for args, kwargs in sources:
+            if not outs:
+                yield Call(overload, args, kwargs)
+                continue
+            for values in self.outs(overload, twins, outs, args, kwargs):
+                yield Call(overload, args, {**kwargs, **{out.name: value for out, value in zip(outs, values)}})
+
+    @staticmethod
+    def outs(overload, twins, outs, args, kwargs):
+        """Tensors of the shapes and dtypes that the overload wants to write."""
+        results = None
+        for twin in twins:
+            try:
+                results = twin(*copied(args), **copied(kwargs))
+                break
+            except Exception:
+                continue
+        if results is None:
+            for dtype in DTYPES:
+                empty = [torch.empty(0, dtype=dtype) for _ in outs]
+                try:
+                    overload(*copied(args), **copied(kwargs), **{out.name: t for out, t in zip(outs, empty)})
+                except Exception:
+                    continue
+                results = tuple(empty)
+                break
+        if results is None:
+            return
+        if isinstance(results, torch.Tensor) or "[]" in str(outs[0].type):
+            results = (results,)
+        filled = tree_map(lambda t: torch.full(t.shape, 3, dtype=t.dtype) if isinstance(t, torch.Tensor) else t, results)
+        if len(filled) == len(outs) and any(t.numel() for t in tree_leaves(filled)):
+            yield filled
+
+    def foreach(self, overload, base):
+        """Two tensors in each list; numbers for each of them, or one for both."""
+        generator = torch.Generator().manual_seed(0)
+
+        def tensor(*shape):
+            return torch.rand(*shape, generator=generator) * 0.8 + 0.1
+
+        shapes = [(2, 3), (4,)]
+        values = {}
+        for parameter in read(overload):
+            kind = str(parameter.type)
+            if kind == "List[Tensor]":
+                values[parameter.name] = [tensor(*shape) for shape in shapes]
+            elif kind == "Tensor":
+                values[parameter.name] = torch.tensor([0.5, 0.25]) if parameter.name == "scalars" else torch.tensor(0.5)
+            elif kind.startswith("List["):
+                values[parameter.name] = [0.5, 2.0]
+            elif not parameter.has_default_value():
+                values[parameter.name] = 0.5
+        outs = [argument for argument in written(overload) if argument.is_out]
+        for out in outs:
+            values[out.name] = [torch.full(shape, 3.0) for shape in shapes]
+        positional = [p.name for p in overload._schema.arguments if not p.kwarg_only and p.name in values]
+        args = tuple(values.pop(name) for name in positional)
+        yield Call(overload, args, values)
+
+
+def same(actual, wanted):
+    if actual.dtype != wanted.dtype or actual.shape != wanted.shape:
+        return False
+    return torch.equal(actual.double().nan_to_num(nan=1e30), wanted.double().nan_to_num(nan=1e30)) if (
+        actual.is_floating_point()
+    ) else torch.equal(actual, wanted)

@@ -173,7 +173,14 @@ FXPASS_TEST_TWICE(a_wrong_kind_is_no_value)
 constexpr auto out_is_a_write() -> bool {
   Bench b;
   const NodeId id = b.call_function("torch.add", {b.x, 1, b.keyword("out", b.y)});
-  return b.graph().op(id).writes && b.graph().op(id).row == ops::no_row;
+  const NodeId two = b.call_function("torch.max", {b.x, 0, b.keyword("out", b.tuple_of({b.y, b.x}))});
+  const NodeId none = b.call_function("torch.add", {b.x, b.y, b.keyword("out", Argument())});
+  const NodeId unknown = b.call_function("mylib.f", {b.x, b.keyword("out", b.y)});
+  const auto is = [&](NodeId call, std::string_view name) { return b.graph().schema(b.graph().op(call)).name() == name; };
+  return is(id, "aten.add.Scalar_out") && b.graph().op(id).write_rule == ops::WriteRule::out &&
+         is(two, "aten.max.dim_max") && b.graph().op(two).write_rule == ops::WriteRule::out &&
+         is(none, "aten.add.Tensor") && !b.graph().op(none).writes && b.graph().op(unknown).writes &&
+         b.graph().op(unknown).write_rule == ops::WriteRule::unknown;
 }
 FXPASS_TEST_TWICE(out_is_a_write)
 

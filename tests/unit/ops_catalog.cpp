@@ -73,6 +73,9 @@ constexpr auto in_place_operators_have_their_twin() -> bool {
          twin("aten.floor_divide_.Tensor") == "aten.floor_divide.default" &&
          twin("aten.__iand__.Tensor") == "aten.__and__.Tensor" &&
          twin("aten.pow_.Scalar") == "aten.pow.Tensor_Scalar" && twin("aten.pow_.Tensor") == "aten.pow.Tensor_Tensor" &&
+         twin("aten.dropout_.default") == "aten.dropout.default" && twin("aten.add.out") == "aten.add.Tensor" &&
+         twin("aten.max.dim_max") == "aten.max.dim" && twin("aten.zeros_like.out") == "aten.zeros_like.default" &&
+         twin("_c10d_functional.all_gather_into_tensor_out.default") == "_c10d_functional.all_gather_into_tensor.default" &&
          twin("_c10d_functional.all_reduce_.default") == "_c10d_functional.all_reduce.default" &&
          functional_twin(find_overload("aten.add.Tensor")) == no_row;
 }

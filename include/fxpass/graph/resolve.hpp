@@ -97,6 +97,19 @@ class ArgumentMatcher {
   return false;
 }
 
+/// What a call gives for `out`: a tensor, several in the order of the results, or None, which is nothing.
+[[nodiscard]] constexpr auto out_argument(const Graph& graph, Span<const Argument> arguments) -> std::optional<Argument> {
+  for (const Argument& a : arguments)
+    if (a.is_keyword() && graph.text(a.keyword()) == "out") return a;
+  return std::nullopt;
+}
+
+/// Whether a call of an operator without schema has to be taken for a write.
+[[nodiscard]] constexpr auto says_write(const Graph& graph, std::string_view name, Span<const Argument> arguments) -> bool {
+  const auto out = out_argument(graph, arguments);
+  return ops::name_says_write(name) || (out && !out->is_none());
+}
+
 /// Whether `arguments` can be bound to the parameters: each argument finds a parameter that takes it, and each
 /// parameter without default gets one.
 [[nodiscard]] constexpr auto binds(const Graph& graph, ops::ParameterReader parameters,
@@ -104,6 +117,9 @@ class ArgumentMatcher {
   const ArgumentMatcher matcher(graph, numbers_are_tensors);
   std::size_t positional = 0;
   std::size_t bound = 0;
+  std::uint32_t outs = 0;
+  const std::optional<Argument> out = out_argument(graph, arguments);
+  if (out && out->is_none()) ++bound;
   for (auto p = parameters.next(); p; p = parameters.next()) {
     const bool has_positional =
         !p->keyword_only && positional < arguments.size() && !arguments[positional].is_keyword();
@@ -123,6 +139,12 @@ class ArgumentMatcher {
       continue;
     }
     bool given = false;
+    if (p->written && p->keyword_only && out && out->is_sequence() && p->type == "Tensor") {
+      const auto members = graph.children(*out);
+      if (outs >= members.size() || !matcher.takes(p->type, members[outs])) return false;
+      if (++outs == members.size()) ++bound;
+      continue;
+    }
     for (const Argument& a : arguments) {
       if (!a.is_keyword() || !keyword_names(graph.text(a.keyword()), p->name)) continue;
       if (!matcher.takes(p->type, a)) return false;
@@ -171,11 +193,6 @@ class ArgumentMatcher {
 [[nodiscard]] constexpr auto resolve(const Graph& graph, NodeKind kind, std::string_view target,
                                      Span<const Argument> arguments) -> Resolution {
   Resolution result;
-  for (const Argument& a : arguments)
-    if (a.is_keyword() && a.is_node() && graph.text(a.keyword()) == "out") {
-      result.known_to_write = true;
-      return result;
-    }
   ops::Operation operation;
   Text base_text;  // keeps the composed name alive
   if (kind == NodeKind::call_method) {
@@ -190,7 +207,7 @@ class ArgumentMatcher {
                              : ops::operation_of_function(target);
     if (operation.base.empty()) {
       if (!ops::is_torch_function(target)) {
-        result.known_to_write = ops::name_says_write(target);
+        result.known_to_write = detail::says_write(graph, target, arguments);
         return result;
       }
       append_all(base_text, "aten.", ops::last_name(target));
@@ -209,7 +226,7 @@ class ArgumentMatcher {
   } else {
     result.row = detail::choose_overload(graph, ops::find_overloads(operation.base), operation.parameters, arguments);
   }
-  if (result.row == ops::no_row) result.known_to_write = ops::name_says_write(operation.base);
+  if (result.row == ops::no_row) result.known_to_write = detail::says_write(graph, operation.base, arguments);
   return result;
 }
 

@@ -69,7 +69,7 @@ class LoweringObstacles {
     for (const Missing& m : missing_)
       errors_.add(error_at(*m.graph, m.first, DiagnosticCode::missing_lowering,
                            text_of("no lowering for ", m.op, ", called ", m.count, m.count == 1 ? " time: " : " times: ",
-                                   m.nodes)));
+                                   m.nodes, draws_numbers(m) ? "; it draws random numbers, which have to be an input" : "")));
   }
   [[nodiscard]] constexpr auto errors() && -> Diagnostics { return std::move(errors_); }
 
@@ -82,6 +82,9 @@ class LoweringObstacles {
     Text nodes;
   };
 
+  [[nodiscard]] static constexpr auto draws_numbers(const Missing& m) -> bool {
+    return m.graph->schema(m.graph->op(m.first)).find("generator").has_value();
+  }
   /// Names each symbol once, at the first node that has it.
   constexpr void check_sizes(const Graph& graph) {
     const Pool<std::uint8_t> is_live = live_nodes(graph);

@@ -101,14 +101,32 @@ struct OverloadSet {
 }
 
 namespace detail {
-/// Whether `functional` takes the parameters of `in_place`, alias annotations apart; the one that is written may have another
-/// name there (`dropout_(self)`, `dropout(input)`). O(schema lengths).
-[[nodiscard]] constexpr auto same_parameters(const Schema& functional, const Schema& in_place) -> bool {
+/// Whether a parameter says what kind of tensor is to be made.
+[[nodiscard]] constexpr auto is_option_of_new_tensor(const Parameter& p) -> bool {
+  return p.keyword_only && p.has_default &&
+         (p.name == "dtype" || p.name == "layout" || p.name == "device" || p.name == "pin_memory");
+}
+/// Whether a parameter is a tensor that a result is put into.
+[[nodiscard]] constexpr auto is_out_tensor(const Parameter& p) -> bool { return p.written && p.keyword_only; }
+/// Whether an operator has such a parameter. O(schema length).
+[[nodiscard]] constexpr auto has_out_tensor(const Schema& schema) -> bool {
+  ParameterReader reader = schema.parameters();
+  for (auto p = reader.next(); p; p = reader.next())
+    if (is_out_tensor(*p)) return true;
+  return false;
+}
+/// Whether `functional` takes the parameters of `writing`, alias annotations apart; the one that is written may have another
+/// name there (`dropout_(self)`, `dropout(input)`). An `out=` tensor is none, and says what `functional` may be told of the
+/// tensor that it makes. O(schema lengths).
+[[nodiscard]] constexpr auto same_parameters(const Schema& functional, const Schema& writing) -> bool {
   ParameterReader left = functional.parameters();
-  ParameterReader right = in_place.parameters();
+  ParameterReader right = writing.parameters();
+  const bool has_out = has_out_tensor(writing);
   while (true) {
-    const auto p = left.next();
-    const auto q = right.next();
+    auto p = left.next();
+    auto q = right.next();
+    while (q && is_out_tensor(*q)) q = right.next();
+    while (has_out && p && is_option_of_new_tensor(*p) && (!q || q->name != p->name)) p = left.next();
     if (!p || !q) return !p && !q;
     if (p->type != q->type || (p->name != q->name && !q->written) || p->keyword_only != q->keyword_only) return false;
   }
@@ -116,24 +134,26 @@ namespace detail {
 }  // namespace detail
 
 /// The operator that computes what in-place operator `base` computes, without the write: `add` for `add_`, `__and__` for
-/// `__iand__`. Empty for a name that is none of an in-place operator.
+/// `__iand__`, `f` for `f_out`. Any other name is its own.
 [[nodiscard]] constexpr auto functional_base(std::string_view base) -> Text {
   if (base == "aten.normal_") return Text("aten.normal_functional");  // normal draws from parameters that are tensors
   constexpr std::string_view dunder = ".__i";
   const auto at = base.find(dunder);
   if (at != std::string_view::npos && base.ends_with("__"))
     return text_of(base.substr(0, at), ".__", base.substr(at + dunder.size()));
-  if (!base.ends_with('_')) return {};
-  return base.substr(0, base.size() - 1);
+  constexpr std::string_view out = "_out";
+  if (base.ends_with(out)) return base.substr(0, base.size() - out.size());
+  if (base.ends_with('_') && !base.ends_with("__")) return base.substr(0, base.size() - 1);
+  return base;
 }
 
-/// The overload that computes what in-place overload `row` computes, without the write: the one with the same parameters,
-/// whose name may differ (`floor_divide_.Tensor`, `floor_divide.default`; `pow_.Scalar`, `pow.Tensor_Scalar`). `no_row`
-/// where PyTorch has none. O(log rows + overloads).
+/// The overload that computes what `row`, one that works in place or has `out=` tensors, computes, without the write: the one
+/// with the same parameters, whose name may differ (`floor_divide_.Tensor`, `floor_divide.default`; `pow_.Scalar`,
+/// `pow.Tensor_Scalar`). `no_row` where PyTorch has none. O(log rows + overloads).
 [[nodiscard]] constexpr auto functional_twin(CatalogRow row) -> CatalogRow {
   const Schema in_place = schema(row);
+  if (!in_place.writes()) return no_row;
   const Text base = functional_base(in_place.base());
-  if (base.empty()) return no_row;
   const OverloadSet candidates = find_overloads(base);
   for (CatalogRow r = candidates.first; r < candidates.last; ++r)
     if (!schema(r).writes() && detail::same_parameters(schema(r), in_place)) return r;

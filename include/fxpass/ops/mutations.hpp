@@ -25,6 +25,8 @@ enum class WriteRule : std::uint8_t {
   fill,        ///< fill_(self, value)
   zero,        ///< zero_(self)
   setitem,     ///< self[index] = value
+  out,         ///< the functional twin, whose results go into the tensors given as `out=`
+  each,        ///< an in-place operator on each tensor of a list, one after the other: `_foreach_add_`
   batch_norm,  ///< running statistics in training mode
   kernel,      ///< operands that a kernel declares as aliases of its results
 };
@@ -209,29 +211,6 @@ inline constexpr WritingOperator writing_operators[] = {
     {"operator.setitem", WriteRule::setitem},
 };
 
-/// How calls of the operator write. O(log of the number of writing operators).
-[[nodiscard]] constexpr auto write_rule(const Schema& schema) -> WriteRule {
-  const std::string_view base = schema.base();
-  std::size_t low = 0;
-  std::size_t high = std::size(writing_operators);
-  while (low < high) {
-    const std::size_t middle = low + (high - low) / 2;
-    if (writing_operators[middle].base < base)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  if (low == std::size(writing_operators) || writing_operators[low].base != base) return WriteRule::unknown;
-  // Division that rounds stays integral.
-  if ((base == "aten.div_" || base == "aten.divide_") && schema.overload().ends_with("_mode")) return WriteRule::promoting;
-  return writing_operators[low].rule;
-}
-static_assert([] {
-  for (std::size_t i = 1; i < std::size(writing_operators); ++i)
-    if (!(writing_operators[i - 1].base < writing_operators[i].base)) return false;
-  return true;
-}(), "write_rule searches by bisection");
-
 /// Operators that update statistics in training mode though their schema has no `(a!)`.
 inline constexpr std::string_view unannotated_writers[] = {
     "aten.batch_norm", "aten.cudnn_batch_norm", "aten.instance_norm", "aten.native_batch_norm",
@@ -243,6 +222,70 @@ inline constexpr std::string_view unannotated_writers[] = {
     if (schema.base() == base) return true;
   return false;
 }
+
+/// Whether all that the operator writes are its `out=` tensors, which come to hold its results. Not so of those that leave in
+/// them what was there (`empty`) or change what the tensor is (`set`). O(schema length).
+[[nodiscard]] constexpr auto writes_results(const Schema& schema) -> bool {
+  constexpr std::string_view others[] = {"empty",     "empty_like",       "empty_permuted", "empty_strided",
+                                         "new_empty", "new_empty_strided", "resize",         "resize_as",
+                                         "set",       "resize_as_sparse", "_resize_output", "sym_constrain_range"};
+  std::string_view name = schema.base();
+  name.remove_prefix(name.rfind('.') + 1);
+  for (const std::string_view other : others)
+    if (name == other) return false;
+  if (is_unannotated_writer(schema) || schema.returns() == "()") return false;
+  bool found = false;
+  ParameterReader reader = schema.parameters();
+  for (auto p = reader.next(); p; p = reader.next()) {
+    if (p->written && (!p->keyword_only || p->type != "Tensor")) return false;
+    found = found || p->written;
+  }
+  return found;
+}
+
+namespace detail {
+/// The rule that `writing_operators` has for an operator. O(log of the number of writing operators).
+[[nodiscard]] constexpr auto find_write_rule(std::string_view base) -> WriteRule {
+  std::size_t low = 0;
+  std::size_t high = std::size(writing_operators);
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    if (writing_operators[middle].base < base)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  const bool is_there = low < std::size(writing_operators) && writing_operators[low].base == base;
+  return is_there ? writing_operators[low].rule : WriteRule::unknown;
+}
+}  // namespace detail
+
+/// The rule of in-place operator `base` for the overload of it that `overload` tells of; that of `add.out` is the one of
+/// `add_`. O(log of the number of writing operators).
+[[nodiscard]] constexpr auto in_place_rule(std::string_view base, std::string_view overload) -> WriteRule {
+  // Division that rounds stays integral.
+  if ((base == "aten.div_" || base == "aten.divide_") && overload.find("_mode") != std::string_view::npos)
+    return WriteRule::promoting;
+  return detail::find_write_rule(base);
+}
+/// The rule by which an operator with `out=` tensors finds the dtype of its result: that of the operator that computes the same
+/// in place, or would if there were one. O(log of the number of writing operators).
+[[nodiscard]] constexpr auto rule_of_result(const Schema& schema) -> WriteRule {
+  for (const std::string_view base : {"aten.fmax", "aten.fmin", "aten.maximum", "aten.minimum"})
+    if (schema.base() == base) return WriteRule::promoting;
+  return in_place_rule(text_of(schema.base(), '_'), schema.overload());
+}
+/// How calls of the operator write. O(log of the number of writing operators + schema length).
+[[nodiscard]] constexpr auto write_rule(const Schema& schema) -> WriteRule {
+  if (writes_results(schema)) return WriteRule::out;
+  if (schema.base().starts_with("aten._foreach_") && schema.writes()) return WriteRule::each;
+  return in_place_rule(schema.base(), schema.overload());
+}
+static_assert([] {
+  for (std::size_t i = 1; i < std::size(writing_operators); ++i)
+    if (!(writing_operators[i - 1].base < writing_operators[i].base)) return false;
+  return true;
+}(), "write_rule searches by bisection");
 
 /// Whether calls of the operator may write into an argument.
 [[nodiscard]] constexpr auto may_write(const Schema& schema) -> bool {

@@ -23,7 +23,7 @@ namespace detail {
 /// has to be that of training. True of all operators that are no normalisation.
 [[nodiscard]] constexpr auto may_update_statistics(const Graph& graph, NodeId id) -> bool {
   const Call call(graph, id);
-  if (!ops::is_unannotated_writer(call.schema())) return true;
+  if (!ops::is_unannotated_writer(call.schema()) || call.schema().writes()) return true;
   const bool in_training =
       call.boolean("training").value_or(true) && call.boolean("use_input_stats").value_or(true);
   return in_training && call.has("running_mean");
@@ -178,6 +178,7 @@ class AliasAnalyser {
       const ops::WriteRule rule = op.write_rule;
       if (Status recorded = record_writes(graph, id, rule); !recorded) return recorded;
       // `x.add_(1)` is x; a kernel, a normalisation and setitem return something else.
+      if (rule == ops::WriteRule::out || rule == ops::WriteRule::each) return {};
       if (rule != ops::WriteRule::kernel && rule != ops::WriteRule::batch_norm && rule != ops::WriteRule::setitem &&
           rule != ops::WriteRule::unknown) {
         if (const NodeId self = self_of(graph, id); self != no_node) analysis_->set_view(id, view_of(graph, self));
@@ -220,7 +221,9 @@ class AliasAnalyser {
   constexpr void visit_member(const Graph& graph, NodeId id) {
     const auto arguments = graph.arguments(id);
     const NodeId tuple = arguments[0].node();
-    if (graph.op(tuple).view != ops::ViewRule::none && view_of(graph, tuple) != no_view) {
+    const std::uint32_t list = analysis_->view_of(tuple);
+    const bool is_list = list != no_view && analysis_->view(list).step.kind == ViewStep::Kind::list;
+    if (is_list || (graph.op(tuple).view != ops::ViewRule::none && view_of(graph, tuple) != no_view)) {
       analysis_->set_view(id, ViewRules(graph, *analysis_).member(analysis_->view_of(tuple), arguments[1], id));
       return;
     }
@@ -385,6 +388,8 @@ class AliasAnalyser {
       case ops::WriteRule::setitem: return record_setitem(graph, id);
       case ops::WriteRule::batch_norm: return record_batch_norm(graph, id);
       case ops::WriteRule::kernel: return record_kernel(graph, id);
+      case ops::WriteRule::out: return record_outs(graph, id);
+      case ops::WriteRule::each: return record_each(graph, id);
       case ops::WriteRule::dropout: {
         const auto drops = detail::drops_elements(call_of(graph, id));
         if (drops == false) return {};
@@ -462,6 +467,57 @@ class AliasAnalyser {
           !recorded)
         return recorded;
     return {};
+  }
+
+  /// Each result goes into a tensor, which is from then on what the call returns.
+  constexpr auto record_outs(const Graph& graph, NodeId id) -> Status {
+    const Pool<Argument> outs = detail::out_arguments(call_of(graph, id));
+    const auto metas = graph.values(id);
+    Pool<std::int64_t> views;
+    for (std::uint32_t i = 0; i < outs.size(); ++i) {
+      const std::uint32_t view = outs[i].is_node() ? view_of(graph, outs[i].node()) : no_view;
+      if (view == no_view)
+        return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                        text_of(graph.target(id), " writes a result into something that is no tensor of this graph"));
+      const auto name = [&] { return graph.name(outs[i].node()); };
+      const auto result = metas.size() == outs.size() && metas[i].known ? geometry_of(graph, metas[i]) : std::nullopt;
+      if (!result || !analysis_->view(view).has_geometry)
+        return error_at(graph, id, DiagnosticCode::missing_metadata,
+                        text_of("writing a result into '", name(), "' needs dtype, sizes and strides of both"));
+      if (!same_elements(result->sizes.view(), analysis_->sizes(analysis_->view(view))))
+        return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                        text_of("PyTorch gives '", name(), "' the shape of the result; make it of that shape beforehand"));
+      for (const std::int64_t other : views)
+        if (may_share(static_cast<std::uint32_t>(other), view))
+          return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                          text_of("writes two results into tensors that may share memory, one of them '", name(), "'"));
+      views.push_back(view);
+      if (Status recorded = record(graph, id, view, i, false); !recorded) return recorded;
+    }
+    analysis_->set_view(id, views.size() == 1 ? static_cast<std::uint32_t>(views[0])
+                                              : ViewMaker(graph, *analysis_).list(views.view()));
+    return {};
+  }
+
+  /// The tensors of the list are written one after the other.
+  constexpr auto record_each(const Graph& graph, NodeId id) -> Status {
+    const auto self = call_of(graph, id).given("self");
+    Pool<std::int64_t> views;
+    if (self && self->is_node() && view_of(graph, self->node()) != no_view) {
+      const View& list = analysis_->view(view_of(graph, self->node()));
+      if (list.step.kind == ViewStep::Kind::list) views.append(analysis_->order(list));
+    } else if (self && self->is_sequence()) {
+      for (const Argument& member : graph.children(*self))
+        views.push_back(member.is_node() ? view_of(graph, member.node()) : no_view);
+    }
+    for (std::uint32_t i = 0; i < views.size(); ++i) {
+      const auto view = static_cast<std::uint32_t>(views[i]);
+      if (view == no_view) views.clear();
+      else if (Status recorded = record(graph, id, view, i, false); !recorded) return recorded;
+    }
+    if (!views.empty() || (self && self->is_sequence() && graph.children(*self).empty())) return {};
+    return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                    text_of(graph.target(id), " writes into a list of which not each member is a tensor of this graph"));
   }
 
   constexpr auto record(const Graph& graph, NodeId id, std::uint32_t view, std::uint32_t result,
@@ -553,9 +609,55 @@ class AliasAnalyser {
     return no_node;
   }
 
+  /// Refuses an operand of an `out=` call that shares memory with the tensor written, unless both are the same tensor and the
+  /// operator, which has an in-place form, reads of it what it writes next.
+  [[nodiscard]] constexpr auto check_out_overlap(const Graph& graph, NodeId id, std::uint32_t view_id) const -> Status {
+    const ops::Schema schema = graph.schema(graph.op(id));
+    const ops::WriteRule rule = ops::rule_of_result(schema);
+    const bool is_elementwise = rule == ops::WriteRule::promoting || rule == ops::WriteRule::floating ||
+                                rule == ops::WriteRule::comparing;
+    NodeId shared = no_node;
+    bool is_first = true;
+    for (const Argument& a : graph.arguments(id)) {
+      const bool is_out = a.is_keyword() && (graph.text(a.keyword()) == "out" || is_written(schema, graph.text(a.keyword())));
+      const bool may_be_written = rule != ops::WriteRule::unknown && (is_elementwise || is_first);
+      is_first = false;
+      if (is_out) continue;
+      graph.for_each_operand(a, [&](NodeId operand) {
+        const std::uint32_t other = analysis_->view_of(operand);
+        if (other == no_view || !may_share(other, view_id) || (other == view_id && may_be_written)) return;
+        if (is_apart(analysis_->view(other), analysis_->view(view_id))) return;
+        shared = operand;
+      });
+    }
+    if (shared == no_node) return {};
+    return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                    text_of("reads '", graph.name(shared), "', which may share memory with the out= tensor that it writes; "
+                            "clone() the operand first"));
+  }
+  /// Whether two views of one storage lie in different stretches of it.
+  [[nodiscard]] constexpr auto is_apart(const View& a, const View& b) const -> bool {
+    if (a.storage != b.storage || !a.has_geometry || !b.has_geometry) return false;
+    const auto [first, last] = stretch(in_bytes(analysis_->geometry(a), byte_size(a.dtype)));
+    const auto [other_first, other_last] = stretch(in_bytes(analysis_->geometry(b), byte_size(b.dtype)));
+    return last < other_first || other_last < first;
+  }
+  /// The first and the last place that a geometry takes.
+  [[nodiscard]] static constexpr auto stretch(const Geometry& g) -> std::pair<std::int64_t, std::int64_t> {
+    std::pair<std::int64_t, std::int64_t> places{g.offset, g.offset};
+    for (std::uint32_t i = 0; i < g.rank(); ++i)
+      (g.strides[i] < 0 ? places.first : places.second) += (g.sizes[i] - 1) * g.strides[i];
+    return places;
+  }
+  [[nodiscard]] static constexpr auto is_written(const ops::Schema& schema, std::string_view parameter) -> bool {
+    const auto found = schema.find(parameter);
+    return found && found->parameter.written;
+  }
+
   /// Refuses a target of which an operand that is read is a shifted part.
   [[nodiscard]] constexpr auto check_overlap(const Graph& graph, NodeId id, std::uint32_t view_id) const -> Status {
     const View& target = analysis_->view(view_id);
+    if (graph.op(id).write_rule == ops::WriteRule::out) return check_out_overlap(graph, id, view_id);
     if (!target.has_geometry) return {};
     bool overlaps = false;
     const auto check = [&](NodeId operand) {
@@ -573,6 +675,10 @@ class AliasAnalyser {
     else if (rule != ops::WriteRule::kernel)
       graph.for_each_operand(id, check);
     if (!overlaps) return {};
+    if (rule == ops::WriteRule::each)
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of("writes into part of '", graph.name(analysis_->storage_of(view_id).base),
+                              "', another part of which overlaps it and is in a list of the same call"));
     return error_at(graph, id, DiagnosticCode::eager_would_raise,
                     text_of("writes into part of '", graph.name(analysis_->storage_of(view_id).base),
                             "' while it reads an overlapping part; PyTorch raises here, clone() the operand first"));

@@ -81,11 +81,21 @@ class OutOfPlaceRewriter {
     }
     if (writes.empty()) {
       if (rule == ops::WriteRule::unknown || rule == ops::WriteRule::batch_norm) return keep(sweep);
+      if (rule == ops::WriteRule::each && has_no_members(graph, id)) {
+        sweep.editor().erase(id);
+        return {};
+      }
       const bool has_no_effect = rule == ops::WriteRule::dropout && detail::drops_elements(Call(graph, id)) == false;
       if (!has_no_effect && !writes_no_elements(graph, id)) return unseen_write(graph, id);
       return drop(sweep);
     }
     if (rule == ops::WriteRule::batch_norm) return rewrite_batch_norm(sweep, writes);
+    if (rule == ops::WriteRule::out || rule == ops::WriteRule::each) {
+      ++counts_.in_place_methods;
+      Status done = rule == ops::WriteRule::out ? rewrite_out(sweep, writes) : rewrite_each(sweep, writes);
+      if (done) sweep.editor().erase(id);
+      return done;
+    }
     Status done = rewrite_in_place(sweep, rule, writes.front().view);
     if (done) sweep.editor().erase(id);
     return done;
@@ -100,7 +110,7 @@ class OutOfPlaceRewriter {
   constexpr auto keep(Sweep& sweep) -> Status {
     const NodeId id = sweep.id();
     const NodeId operand = first_operand(sweep.graph(), id);
-    if (is_stale_member(sweep.graph(), id, operand)) {
+    if (is_stale_member(sweep, id, operand)) {
       const NodeId value = values_.value_of(analysis_->view_of(id), id);
       if (value == no_node) return stale_error(sweep.graph(), id, operand);
       values_.substitute(id, value);
@@ -154,9 +164,25 @@ class OutOfPlaceRewriter {
     return {};
   }
   [[nodiscard]] constexpr auto writes_no_elements(const Graph& graph, NodeId id) const -> bool {
-    const NodeId self = detail::written_operand(Call(graph, id));
+    const NodeId self = target_of(graph, id);
     const std::uint32_t view = self == no_node ? no_view : analysis_->view_of(self);
     return view != no_view && analysis_->view(view).has_geometry && analysis_->is_empty(analysis_->view(view));
+  }
+  /// The tensor that a call writes, the first one if there are several.
+  [[nodiscard]] static constexpr auto target_of(const Graph& graph, NodeId id) -> NodeId {
+    if (graph.op(id).write_rule != ops::WriteRule::out) return detail::written_operand(Call(graph, id));
+    const Pool<Argument> outs = detail::out_arguments(Call(graph, id));
+    return !outs.empty() && outs[0].is_node() ? outs[0].node() : no_node;
+  }
+  /// Whether a call writes into each tensor of a list that holds none, or none with elements.
+  [[nodiscard]] constexpr auto has_no_members(const Graph& graph, NodeId id) const -> bool {
+    const auto self = Call(graph, id).given("self");
+    if (!self || !self->is_sequence()) return false;
+    for (const Argument& member : graph.children(*self)) {
+      const std::uint32_t view = member.is_node() ? analysis_->view_of(member.node()) : no_view;
+      if (view == no_view || !analysis_->view(view).has_geometry || !analysis_->is_empty(analysis_->view(view))) return false;
+    }
+    return true;
   }
   /// A pass that ran since the analysis has made a call a write.
   [[nodiscard]] static constexpr auto unseen_write(const Graph& graph, NodeId id) -> Diagnostic {
@@ -168,10 +194,13 @@ class OutOfPlaceRewriter {
     const auto arguments = graph.arguments(id);
     return arguments.empty() || !arguments[0].is_node() ? no_node : arguments[0].node();
   }
-  /// Whether `id` takes a member out of a list of views made before their base was written.
-  [[nodiscard]] constexpr auto is_stale_member(const Graph& graph, NodeId id, NodeId list) -> bool {
+  /// Whether `id` takes a member out of a list of views made before their base was written, or out of what is no node any
+  /// more: the results that a call put into `out=` tensors.
+  [[nodiscard]] constexpr auto is_stale_member(Sweep& sweep, NodeId id, NodeId list) -> bool {
+    const Graph& graph = sweep.graph();
     if (graph.op(id).view != ops::ViewRule::getitem || list == no_node) return false;
-    return graph.node(list).value_kind == ValueKind::tuple && !values_.is_newest(list);
+    if (graph.node(list).value_kind != ValueKind::tuple) return false;
+    return !values_.is_newest(list) || sweep.editor().is_erased(list);
   }
   /// `view` demands strides that the newest value, made by other operations than eager's, need not have.
   constexpr void retarget_to_reshape(Sweep& sweep) {
@@ -254,7 +283,7 @@ class OutOfPlaceRewriter {
   /// `requires_grad_`, `detach_`, a write into no elements: the node is its operand.
   constexpr auto drop(Sweep& sweep) -> Status {
     values_.attach(sweep.editor());
-    const auto value = read(sweep, detail::written_operand(Call(sweep.graph(), sweep.id())));
+    const auto value = read(sweep, target_of(sweep.graph(), sweep.id()));
     if (!value) return value.error();
     values_.substitute(sweep.id(), *value);
     sweep.editor().erase(sweep.id());
@@ -340,11 +369,12 @@ class OutOfPlaceRewriter {
     bool promotes = false;    ///< takes part in finding the dtype of the result
     bool is_source = false;   ///< what an operator that keeps dtypes writes
   };
-  /// An in-place operator, and the target of the one that does the same without writing; empty if there is none.
+  /// A writing operator, and the target of the one that does the same without writing.
   struct Twin {
     ops::CatalogRow row = ops::no_row;
     TextId target;
-    Range parameters;  ///< of the in-place operator, in `parameters_`
+    Range parameters;           ///< of the writing operator, in `parameters_`
+    bool makes_dtype = false;   ///< the other one can be told the dtype of its result
   };
   /// What the call at hand gives for a parameter.
   struct Given {
@@ -366,24 +396,25 @@ class OutOfPlaceRewriter {
       const Argument value = call.given("value").value_or(Argument());
       return write(sweep, view, value.is_node() ? fit(sweep, value.node(), view, false) : filled(sweep, value, view));
     }
-    return write(sweep, view, functional(sweep, rule, view));
+    const auto twin = twin_of(sweep, sweep.graph().op(sweep.id()).row);
+    if (!twin) return twin.error();
+    take_given(sweep, *twin);
+    return write(sweep, view, functional(sweep, *twin, rule, view));
   }
-
-  /// The functional twin on newest values, in the dtype of `view`.
-  constexpr auto functional(Sweep& sweep, ops::WriteRule rule, std::uint32_t view) -> Expected<NodeId> {
-    const Graph& graph = sweep.graph();
-    const NodeId id = sweep.id();
-    const Operator op = graph.op(id);
-    const Twin& twin = twin_of(sweep, op.row);
-    if (twin.target == TextId{})
-      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                      text_of(graph.schema(op).name(), " has no twin that does not write"));
+  /// What the call at hand gives for each parameter.
+  constexpr void take_given(Sweep& sweep, const Twin& twin) {
     given_.clear();
-    const Call call(graph, id);
+    const Call call(sweep.graph(), sweep.id());
     for (std::uint32_t i = 0; i < twin.parameters.count; ++i) {
       const auto argument = call.given(i, parameters_[twin.parameters.begin + i].parameter);
       given_.push_back({argument.has_value(), argument ? *argument : Argument()});
     }
+  }
+
+  /// The functional twin on the newest values of what is given, in the dtype of `view`.
+  constexpr auto functional(Sweep& sweep, const Twin& twin, ops::WriteRule rule, std::uint32_t view) -> Expected<NodeId> {
+    const Graph& graph = sweep.graph();
+    const NodeId id = sweep.id();
     const Span<const TwinParameter> parameters = parameters_.view(twin.parameters);
     if (Status refused = check_operands(sweep, parameters, rule, view); !refused) return std::move(refused).error();
     const auto result = result_dtype(sweep, parameters, rule, view);
@@ -392,7 +423,10 @@ class OutOfPlaceRewriter {
       return error_at(graph, id, DiagnosticCode::eager_would_raise,
                       text_of("the result is ", dtype_info(*result).torch_name, ", which PyTorch does not write into a ",
                               dtype_info(dtype(view)).torch_name, " tensor"));
-    if (Status done = take_twin_arguments(sweep, parameters, view); !done) return std::move(done).error();
+    if (Status done = take_twin_arguments(sweep, twin, view); !done) return std::move(done).error();
+    // Left to itself, cumsum makes int64 of integers.
+    if (twin.makes_dtype && !gives(sweep, "dtype"))
+      twin_arguments_.push_back(keyword(sweep, "dtype", dtype(view)));
     const bool casts = *result != dtype(view);
     TextId name;  // not by ?:, which g++ 12 evaluates wrongly for class types in constant expressions
     if (!casts) name = values_.modified_name(view);
@@ -401,15 +435,19 @@ class OutOfPlaceRewriter {
     return node;
   }
 
-  /// What is to be known of an in-place operator, found out when it is met first. Valid until the next call.
-  constexpr auto twin_of(Sweep& sweep, ops::CatalogRow row) -> const Twin& {
+  /// What is to be known of a writing operator, found out when it is met first. An error if there is no operator that computes
+  /// the same.
+  constexpr auto twin_of(Sweep& sweep, ops::CatalogRow row) -> Expected<Twin> {
     for (const Twin& known : twins_)
       if (known.row == row) return known;
+    const ops::CatalogRow functional = ops::functional_twin(row);
+    if (functional == ops::no_row)
+      return error_at(sweep.graph(), sweep.id(), DiagnosticCode::unsupported_mutation,
+                      text_of(Call(sweep.graph(), sweep.id()).name(), " has no twin that does not write"));
     Twin twin;
     twin.row = row;
-    const ops::CatalogRow functional = ops::functional_twin(row);
-    if (functional != ops::no_row)
-      twin.target = sweep.editor().text(text_of("torch.ops.", ops::schema(functional).name()));
+    twin.target = sweep.editor().text(text_of("torch.ops.", ops::schema(functional).name()));
+    twin.makes_dtype = ops::schema(functional).find("dtype").has_value();
     twin.parameters.begin = parameters_.size();
     ops::ParameterReader reader = ops::schema(row).parameters();
     ops::ParameterReader twin_reader = ops::schema(functional).parameters();
@@ -420,20 +458,22 @@ class OutOfPlaceRewriter {
       parameter.is_needed = counterpart && !counterpart->has_default;
       parameter.name = sweep.editor().text(p->name);
       parameter.broadcasts = is_elementwise_operand(p->name) && !p->written;
-      parameter.promotes = parameter.broadcasts && p->name != "value";
+      parameter.promotes = (parameter.broadcasts && p->name != "value") || (p->name == "self" && !p->written);
       parameter.is_source = p->name == "values" || p->name == "source" || p->name == "src";
       parameters_.push_back(parameter);
     }
     twin.parameters.count = parameters_.size() - twin.parameters.begin;
     twins_.push_back(twin);
-    return twins_.back();
+    return twin;
   }
   /// Arguments in ATen's order, operands at their newest value, what the call leaves out left out.
-  constexpr auto take_twin_arguments(Sweep& sweep, Span<const TwinParameter> parameters, std::uint32_t view) -> Status {
+  constexpr auto take_twin_arguments(Sweep& sweep, const Twin& twin, std::uint32_t view) -> Status {
+    const Span<const TwinParameter> parameters = parameters_.view(twin.parameters);
     twin_arguments_.clear();
     bool by_keyword = false;
     for (std::uint32_t i = 0; i < parameters.size(); ++i) {
       Argument a;
+      if (ops::detail::is_out_tensor(parameters[i].parameter)) continue;
       if (parameters[i].parameter.written) {
         a = values_.value_of(view, sweep.id());
       } else if (!given_[i].is_given) {
@@ -506,7 +546,8 @@ class OutOfPlaceRewriter {
     if (rule == ops::WriteRule::comparing) return DType::boolean;
     const Graph& graph = sweep.graph();
     ops::ResultType common;
-    common.add_tensor(dtype(view), analysis_->view(view).rank != 0);
+    if (!parameters.empty() && parameters[0].parameter.written)
+      common.add_tensor(dtype(view), analysis_->view(view).rank != 0);
     for (std::uint32_t i = 0; i < parameters.size(); ++i) {
       if (!parameters[i].promotes) continue;
       const Argument a = given_[i].argument;
@@ -528,6 +569,148 @@ class OutOfPlaceRewriter {
                       "the operands have dtypes that PyTorch does not promote together");
     if (rule == ops::WriteRule::floating && category(*promoted) <= DTypeCategory::integral) return DType::f32;
     return *promoted;
+  }
+
+  // Lists of tensors, results put into tensors -------------------------------------------------------------------------
+  /// `_foreach_add_(xs, ys)` is `x.add_(y)` for each, one after the other.
+  constexpr auto rewrite_each(Sweep& sweep, Span<const Write> writes) -> Status {
+    Pool<Write> targets;  // the analysis' own list may grow
+    targets.append(writes);
+    for (const Write& target : targets)
+      if (Status done = rewrite_member(sweep, target); !done) return done;
+    return {};
+  }
+  constexpr auto rewrite_member(Sweep& sweep, const Write& target) -> Status {
+    if (!analysis_->view(target.view).has_geometry) return needs_metadata(sweep, sweep.id());
+    const Operator op = sweep.graph().op(sweep.id());
+    const ops::Schema schema = sweep.graph().schema(op);
+    std::string_view name = schema.base();
+    name.remove_prefix(std::string_view("aten._foreach_").size());
+    if (name == "zero_") return write(sweep, target.view, filled(sweep, Argument(0), target.view));
+    auto arguments = arguments_of_member(sweep, schema, target.result);
+    if (!arguments) return std::move(arguments).error();
+    if (name == "copy_") return write(sweep, target.view, fit(sweep, (*arguments)[1].node(), target.view, false));
+    const Text base = text_of("aten.", name == "maximum_" ? "clamp_min_" : name == "minimum_" ? "clamp_max_" : name);
+    const ops::CatalogRow row =
+        detail::choose_overload(sweep.graph(), ops::find_overloads(base), {}, arguments->view());
+    if (row == ops::no_row)
+      return error_at(sweep.graph(), sweep.id(), DiagnosticCode::unsupported_mutation,
+                      text_of(schema.name(), " is carried out as ", base, " of each tensor, which does not take the arguments"));
+    const auto twin = twin_of(sweep, row);
+    if (!twin) return twin.error();
+    given_.clear();
+    for (std::uint32_t i = 0; i < twin->parameters.count; ++i) given_.push_back(given_for(*arguments, i, *twin));
+    const ops::WriteRule rule = ops::in_place_rule(base, ops::schema(row).overload());
+    return write(sweep, target.view, functional(sweep, *twin, rule, target.view));
+  }
+  [[nodiscard]] constexpr auto given_for(const Pool<Argument>& arguments, std::uint32_t position, const Twin& twin) const
+      -> Given {
+    const TwinParameter& parameter = parameters_[twin.parameters.begin + position];
+    if (!parameter.parameter.keyword_only && position < arguments.size() && !arguments[position].is_keyword())
+      return {true, arguments[position]};
+    for (const Argument& a : arguments)
+      if (a.is_keyword() && a.keyword() == parameter.name) return {true, a};
+    return {};
+  }
+  /// What the call says of member `index`: of each list the member, of all else the same for all.
+  constexpr auto arguments_of_member(Sweep& sweep, const ops::Schema& schema, std::uint32_t index)
+      -> Expected<Pool<Argument>> {
+    const Call call(sweep.graph(), sweep.id());
+    const bool has_factor = schema.base() == "aten._foreach_addcmul_" || schema.base() == "aten._foreach_addcdiv_";
+    Pool<Argument> arguments;
+    ops::ParameterReader reader = schema.parameters();
+    std::uint32_t position = 0;
+    for (auto p = reader.next(); p; p = reader.next(), ++position) {
+      const auto given = call.given(position, *p);
+      if (!given || p->name == "non_blocking") continue;
+      auto member = p->type.ends_with("[]") ? member_of(sweep, *given, index) : Expected<Argument>(given->with_keyword({}));
+      if (!member) return std::move(member).error();
+      const bool is_factor = has_factor && (p->name == "value" || p->name == "scalars");
+      if (is_factor || p->keyword_only) member = keyword(sweep, is_factor ? "value" : p->name, *member);
+      arguments.push_back(*member);
+    }
+    return arguments;
+  }
+  constexpr auto member_of(Sweep& sweep, Argument list, std::uint32_t index) -> Expected<Argument> {
+    const Graph& graph = sweep.graph();
+    if (list.is_sequence() && index < graph.children(list).size()) return graph.children(list)[index];
+    if (list.is_node() && values_.is_list(list.node())) {
+      const View views = analysis_->view(analysis_->view_of(list.node()));
+      if (index < views.step.order.count) {
+        const NodeId value = values_.value_of(static_cast<std::uint32_t>(analysis_->order(views)[index]), sweep.id());
+        if (value == no_node) return stale_error(graph, sweep.id(), list.node());
+        return Argument(value);
+      }
+    } else if (list.is_node() && graph.node(list.node()).value_kind == ValueKind::tuple) {
+      const auto metas = graph.values(list.node());
+      if (index < metas.size()) return Argument(member(sweep, list.node(), index, metas[index], sweep.id(), {}));
+    }
+    return error_at(graph, sweep.id(), DiagnosticCode::unsupported_mutation,
+                    text_of(graph.target(sweep.id()), " has lists that fxpass cannot take apart, or of unequal lengths"));
+  }
+
+  /// The results of the functional twin become the newest values of the `out=` tensors, cast to their dtypes.
+  constexpr auto rewrite_out(Sweep& sweep, Span<const Write> writes) -> Status {
+    Graph& graph = sweep.graph();
+    const NodeId id = sweep.id();
+    const auto twin = twin_of(sweep, graph.op(id).row);
+    if (!twin) return twin.error();
+    take_given(sweep, *twin);
+    Pool<Write> targets;
+    targets.append(writes);
+    const std::uint32_t first = targets[0].view;
+    const bool is_only_result = graph.node(id).value_kind == ValueKind::tensor;
+    const auto computed = dtype_of_result(sweep, *twin, first, is_only_result);
+    if (!computed) return computed.error();
+    if (Status done = take_twin_arguments(sweep, *twin, first); !done) return done;
+    if (twin->makes_dtype && !gives(sweep, "dtype") && is_only_result)
+      twin_arguments_.push_back(keyword(sweep, "dtype", *computed));
+    if (is_only_result) {
+      const bool casts = *computed != dtype(first) || !is_sure_of_dtype(sweep, *twin, first);
+      TextId name;
+      if (!casts) name = values_.modified_name(first);
+      NodeId node = values_.emit(id, twin->target, twin_arguments_.view(), *computed, sizes(first), first, name);
+      if (casts) node = cast(sweep, node, dtype(first), sizes(first), first, true);
+      values_.write(first, node, id);
+      return {};
+    }
+    Pool<TensorMeta> metas;
+    metas.append(graph.values(id));
+    const ValueSpec tuple{ValueKind::tuple, graph.add_metas(metas.view())};
+    const NodeId results = sweep.editor().insert_before(id, twin->target, twin_arguments_.view(), tuple, TextId());
+    for (const Write& target : targets) {
+      const NodeId result = member(sweep, results, target.result, metas[target.result], id, {});
+      values_.write(target.view, cast(sweep, result, dtype(target.view), sizes(target.view), target.view, true), id);
+    }
+    return {};
+  }
+  [[nodiscard]] constexpr auto gives(Sweep& sweep, std::string_view parameter) const -> bool {
+    return Call(sweep.graph(), sweep.id()).has(parameter);
+  }
+  /// The dtype in which the twin gives what goes into an `out=` tensor.
+  constexpr auto dtype_of_result(Sweep& sweep, const Twin& twin, std::uint32_t view, bool is_only_result) const
+      -> Expected<DType> {
+    const ops::WriteRule rule = ops::rule_of_result(Call(sweep.graph(), sweep.id()).schema());
+    if (!is_only_result || rule == ops::WriteRule::unknown || twin.makes_dtype) return dtype(view);
+    Expected<DType> found = rule == ops::WriteRule::same_dtype || rule == ops::WriteRule::dropout
+                                ? Expected<DType>(dtype(view))
+                                : result_dtype(sweep, parameters_.view(twin.parameters), rule, view);
+    if (found && !can_cast(*found, dtype(view)))
+      return error_at(sweep.graph(), sweep.id(), DiagnosticCode::eager_would_raise,
+                      text_of("the result is ", dtype_info(*found).torch_name, ", which PyTorch does not write into a ",
+                              dtype_info(dtype(view)).torch_name, " tensor"));
+    return found;
+  }
+  /// Whether the twin certainly gives what `dtype_of_result` says.
+  [[nodiscard]] constexpr auto is_sure_of_dtype(Sweep& sweep, const Twin& twin, std::uint32_t view) const -> bool {
+    const ops::WriteRule rule = ops::rule_of_result(Call(sweep.graph(), sweep.id()).schema());
+    if (twin.makes_dtype || rule == ops::WriteRule::promoting || rule == ops::WriteRule::floating) return true;
+    bool is_sure = true;
+    sweep.graph().for_each_operand(sweep.id(), [&](NodeId operand) {
+      const TensorMeta* meta = sweep.graph().tensor(operand);
+      is_sure = is_sure && meta != nullptr && meta->dtype == dtype(view);
+    });
+    return is_sure;
   }
 
   // setitem, statistics, kernels -------------------------------------------------------------------------------------

@@ -32,6 +32,30 @@ namespace detail {
   if (const NodeId self = call.operand("self"); self != no_node) return self;
   return call.operand("input");
 }
+
+/// What a call gives for its `out=` tensors, in the order of the results: `out=y`, `values=v, indices=i`, `out=(v, i)`. None
+/// stands for what it does not give.
+[[nodiscard]] constexpr auto out_arguments(const Call& call) -> Pool<Argument> {
+  const Graph& graph = call.graph();
+  const auto arguments = graph.arguments(call.id());
+  const auto all = out_argument(graph, arguments);
+  const bool is_group = all && all->is_sequence();
+  Pool<Argument> outs;
+  ops::ParameterReader reader = call.schema().parameters();
+  for (auto p = reader.next(); p; p = reader.next()) {
+    if (!ops::detail::is_out_tensor(*p)) continue;
+    Argument given;
+    if (is_group) {
+      const auto members = graph.children(*all);
+      if (outs.size() < members.size()) given = members[outs.size()];
+    } else {
+      for (const Argument& a : arguments)
+        if (a.is_keyword() && graph.text(a.keyword()) == p->name) given = a;
+    }
+    outs.push_back(given.with_keyword({}));
+  }
+  return outs;
+}
 }  // namespace detail
 
 /// What a Python index selects.

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Every operator of PyTorch that writes into a tensor, by PyTorch's own list: carried out as eager PyTorch carries it out, or
+refused for a reason that `refused_writes.py` states.
+
+A call becomes a small program: the tensor is written, directly or through a view, and read afterwards, by itself, as another
+view and as a whole. Programs are run in batches, as rewritten Python, bit for bit, and, where the operator is lowered, as HLO.
+"""
+
+import collections
+import json
+import re
+import subprocess
+import warnings
+from operator import getitem
+
+import pytest
+import torch
+from capture import close
+from fx_to_json import dump
+from refused_writes import NOT_LOWERED, NOT_SAMPLED, REFUSED
+from torch.utils._pytree import tree_leaves, tree_map
+from writing_operators import Sampler, copied, recorded_calls, same, writing_methods, writing_overloads
+from xla_runner import Executable, Session
+
+BATCH = 80
+
+
+class Builder:
+    """One graph of many programs."""
+
+    def __init__(self):
+        self.graph = torch.fx.Graph()
+        self.inputs = []
+        self.outputs = []
+        self.owner = {}  # name of a node -> the program that it is of
+
+    def node(self, function, *args, **kwargs):
+        node = self.graph.call_function(function, args, kwargs)
+        self.owner[node.name] = self.current
+        return node
+
+    def input(self, tensor):
+        node = self.graph.placeholder(f"x{len(self.inputs)}")
+        self.owner[node.name] = self.current
+        self.inputs.append(tensor)
+        return node
+
+    def add(self, program):
+        self.current = program
+        call = program.call
+        targets = {id(tensor) for tensor in call.written()}
+        reads, nodes = [], {}
+
+        def operand(leaf):
+            if not isinstance(leaf, torch.Tensor):
+                return leaf
+            if id(leaf) in nodes:
+                return nodes[id(leaf)]
+            if id(leaf) not in targets or program.form != "view":
+                node = self.input(leaf)
+                written = node
+            else:
+                whole = self.input(torch.stack([leaf, leaf]))
+                reads.append(self.node(torch.ops.aten.select.int, whole, 0, 1))
+                reads.append(whole)
+                node = written = self.node(torch.ops.aten.select.int, whole, 0, 1)
+            if id(leaf) in targets:
+                reads.append(written)
+            nodes[id(leaf)] = node
+            return node
+
+        args, kwargs = tree_map(operand, (call.args, call.kwargs))
+        if program.form == "method":
+            node = self.graph.call_method(call.overload._schema.name.partition("::")[2], args, kwargs)
+            self.owner[node.name] = program
+        else:
+            node = self.node(call.overload, *args, **kwargs)
+        returned = call.overload._schema.returns
+        if len(returned) == 1 and str(returned[0].type) == "Tensor":
+            self.outputs.append((program, self.node(torch.ops.aten.clone.default, node)))
+        elif len(returned) > 1 and all(str(r.type) == "Tensor" for r in returned):
+            for k in range(len(returned)):
+                self.outputs.append((program, self.node(torch.ops.aten.clone.default, self.node(getitem, node, k))))
+        for read in reads:
+            self.outputs.append((program, self.node(torch.ops.aten.clone.default, read)))
+
+    def module(self):
+        # Placeholders stand first.
+        last, *others = [node for node in self.graph.nodes if node.op == "placeholder"]
+        for node in others:
+            last.append(node)
+            last = node
+        self.graph.output(tuple(node for _, node in self.outputs))
+        return torch.fx.GraphModule(torch.nn.Module(), self.graph)
+
+
+class Snapshots(torch.fx.Interpreter):
+    """Runs a graph and notes what is known of each value when it is made."""
+
+    def run_node(self, node):
+        result = super().run_node(node)
+        if node.op != "output":
+            node.meta["val"] = tree_map(lambda v: v.detach() if isinstance(v, torch.Tensor) else v, result)
+        return result
+
+
+class Program:
+    def __init__(self, name, call, form):
+        self.name, self.call, self.form = name, call, form
+
+    def __repr__(self):
+        shapes = [f"{str(t.dtype)[6:]}{list(t.shape)}" for t in tree_leaves((self.call.args, self.call.kwargs)) if isinstance(t, torch.Tensor)]
+        return f"{self.name} {self.form} {' '.join(shapes)}"
+
+
+class Batch:
+    """Programs in one graph, and what eager PyTorch makes of them."""
+
+    def __init__(self, programs, directory):
+        self.builder = Builder()
+        for program in programs:
+            self.builder.add(program)
+        self.path = directory / "batch.json"
+        module = self.builder.module()
+        self.inputs = [copied(tensor) for tensor in self.builder.inputs]
+        self.after = [copied(tensor) for tensor in self.builder.inputs]
+        torch.manual_seed(0)
+        self.expected = Snapshots(module).run(*self.after)
+        dump(module, self.path, self.inputs)
+
+    def compile(self, fxpassc_path, emit):
+        """What is emitted and its signature, or the message and the program that it is about."""
+        out = self.path.with_suffix({"fx-python": ".py", "hlo-text": ".hlo"}[emit])
+        signature = self.path.with_suffix(".signature.json")
+        command = [fxpassc_path, "compile", self.path, "-o", out, "--emit", emit, "--signature", signature]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        if result.returncode == 0:
+            return (out.read_text(), json.loads(signature.read_text())), None
+        return None, result.stderr
+
+    def wrong(self, outputs, after, equal):
+        """The programs of which an output or an input is not as eager has it."""
+        found = []
+        for (program, _), actual, wanted in zip(self.builder.outputs, outputs, self.expected, strict=True):
+            if not equal(actual, wanted):
+                found.append(program)
+        placeholders = [n for n in self.builder.graph.nodes if n.op == "placeholder"]
+        for node, actual, wanted in zip(placeholders, after, self.after, strict=True):
+            if not equal(actual, wanted):
+                found.append(self.builder.owner[node.name])
+        return list(dict.fromkeys(found))
+
+    def run_python(self, emitted):
+        code, signature = emitted
+        scope = {}
+        exec(compile(code, "emitted.py", "exec"), scope)
+        torch.manual_seed(0)
+        results = list(scope["forward"](*(copied(tensor) for tensor in self.inputs)))
+        after = list(self.inputs)
+        for output, target in signature["io_map"].items():
+            after[target] = results[int(output)]
+        return self.wrong(results[: signature["original_output_count"]], after, same)
+
+    def run_xla(self, emitted):
+        code, signature = emitted
+        names = [entry["name"] for entry in signature["inputs"]]
+        session = Session(Executable(code), signature, dict(zip(names, self.inputs)))
+        results = session.run()
+        results = results if isinstance(results, list) else [results]
+        return self.wrong(results, [session.get(name) for name in names], close)
+
+
+NOT_EAGERS = "eager PyTorch refuses it"
+
+
+def outcome(programs, fxpassc_path, directory, emit):
+    """(program -> what is wrong with it) for those that are not right. Halves a batch until those are known."""
+    try:
+        batch = Batch(programs, directory)
+    except Exception:
+        if len(programs) == 1:
+            return {programs[0]: NOT_EAGERS}
+        return halves(programs, fxpassc_path, directory, emit)
+    try:
+        emitted, message = batch.compile(fxpassc_path, emit)
+        if emitted is not None:
+            wrong = batch.run_python(emitted) if emit == "fx-python" else batch.run_xla(emitted)
+            return {program: "differs from eager" for program in wrong}
+    except Exception as error:  # which of the programs it is, halving tells
+        if len(programs) == 1:
+            return {programs[0]: f"{type(error).__name__}: {error}"}
+        message = str(error)
+    if len(programs) == 1:
+        return {programs[0]: message.strip()}
+    return halves(programs, fxpassc_path, directory, emit)
+
+
+def halves(programs, fxpassc_path, directory, emit):
+    half = len(programs) // 2
+    return {
+        **outcome(programs[:half], fxpassc_path, directory, emit),
+        **outcome(programs[half:], fxpassc_path, directory, emit),
+    }
+
+
+# The calls ------------------------------------------------------------------------------------------------------------------
+class Calls:
+    """Programs of all operators that write, by what is to be expected of them."""
+
+    def __init__(self, fxpassc_path, directory):
+        self.fxpassc_path, self.directory = fxpassc_path, directory
+        sampler = Sampler(recorded_calls())
+        self.overloads = writing_overloads()
+        self.programs, self.samples = [], {}
+        for name, overload in self.overloads.items():
+            self.samples[name] = sampler.calls(overload)
+            self.programs += [Program(name, call, form) for call in self.samples[name] for form in ("plain", "view")]
+        self.refused = [p for p in self.programs if reason(p) is not None]
+        self.carried_out = [p for p in self.programs if reason(p) is None]
+
+    def outcome(self, programs, emit):
+        found = {}
+        for first in range(0, len(programs), BATCH):
+            found.update(outcome(programs[first : first + BATCH], self.fxpassc_path, self.directory, emit))
+        return {program: message for program, message in found.items() if message is not NOT_EAGERS}
+
+
+def reason(program):
+    """Why the program is to be refused, as `refused_writes.py` has it; None if it is to be carried out."""
+    return REFUSED.get(f"{program.name} {program.form}", REFUSED.get(program.name))
+
+
+@pytest.fixture(scope="module")
+def calls(fxpassc_path, tmp_path_factory):
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")  # deprecations, and results that eager resizes
+        yield Calls(fxpassc_path, tmp_path_factory.mktemp("writes"))
+
+
+def listed(messages):
+    return "\n".join(f"{program}: {message}" for program, message in messages.items())
+
+
+def test_each_operator_that_writes_is_called(calls):
+    assert len(calls.overloads) > 1300
+    without = {name for name, samples in calls.samples.items() if not samples}
+    assert without == set(NOT_SAMPLED), sorted(without ^ set(NOT_SAMPLED))
+    names = {name for name in writing_methods() if f"aten.{name}" not in {n.rpartition(".")[0] for n in calls.overloads}}
+    assert names == {"apply_", "map2_", "map_", "share_memory_"}  # take Python functions, or are no operators
+
+
+def test_carried_out_as_python(calls):
+    wrong = calls.outcome(calls.carried_out, "fx-python")
+    assert not wrong, listed(wrong)
+
+
+def test_refused_for_a_reason_that_is_known(calls):
+    unexpected = {}
+    for program in calls.refused:
+        message = outcome([program], calls.fxpassc_path, calls.directory, "fx-python").get(program)
+        if message is NOT_EAGERS:
+            continue
+        if message is None:
+            unexpected[program] = "is carried out by now: take it out of the table"
+        elif not re.search(reason(program), message):
+            unexpected[program] = message
+    assert not unexpected, listed(unexpected)
+
+
+def test_carried_out_by_xla(calls):
+    lowered = [program for program in calls.carried_out if program.name not in NOT_LOWERED]
+    first_of_each = list({(p.name, p.form): p for p in lowered}.values())
+    wrong = calls.outcome(first_of_each, "hlo-text")
+    assert not wrong, listed(wrong)
+
+
+def test_operators_without_lowering_are_said_to_have_none(calls):
+    missing = list({p.name: p for p in calls.carried_out if p.name in NOT_LOWERED}.values())
+    assert {p.name for p in missing} == set(NOT_LOWERED)
+    said = collections.Counter()
+    for first in range(0, len(missing), BATCH):
+        batch = Batch(missing[first : first + BATCH], calls.directory)
+        emitted, message = batch.compile(calls.fxpassc_path, "hlo-text")
+        assert emitted is None
+        said.update(re.findall(r"no lowering for (\S+), called", message))
+    assert set(said) == set(NOT_LOWERED.values()), set(said) ^ set(NOT_LOWERED.values())
+
+
+def test_methods(calls):
+    programs = []
+    for method in writing_methods():
+        of_method = [p for p in calls.carried_out if p.name.startswith(f"aten.{method}.") and p.form == "view"]
+        programs += [Program(p.name, p.call, "method") for p in of_method[:1]]
+    assert len(programs) > 100
+    wrong = calls.outcome(programs, "fx-python")
+    assert not wrong, listed(wrong)

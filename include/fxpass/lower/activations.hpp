@@ -177,6 +177,52 @@ struct LowerHardswish {
   }
 };
 
+/// One half of a dimension times the sigmoid of the other.
+struct LowerGlu {
+  static constexpr std::string_view op = "aten.glu";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.accurate(c.tensor(call, "self"));
+    if (!x.valid() || b.rank(x) == 0) return {};
+    const std::size_t dim = c.dim(call, "dim", b.rank(x));
+    const auto along = static_cast<std::int64_t>(dim);
+    const std::int64_t half = b.dims(x)[dim] / 2;
+    const hlo::Value gate = b.slice_in_dim(x, along, half, 2 * half);
+    return c.to_result(call, b.multiply(b.slice_in_dim(x, along, 0, half), b.logistic(gate)));
+  }
+};
+
+/// Below zero times a weight: one for all, or one for each channel, dimension 1.
+struct LowerPrelu {
+  static constexpr std::array<std::string_view, 2> op{"aten.prelu", "aten._prelu_kernel"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    hlo::Value weight = c.tensor(call, "weight");
+    if (!x.valid() || !weight.valid()) return {};
+    const bool is_one = b.shape(weight).element_count() == 1;
+    if (is_one)
+      weight = b.broadcast(b.reshape(weight, {}), b.dims(x));
+    else if (call.schema().base() == "aten.prelu")
+      weight = b.broadcast_in_dim(weight, b.dims(x), {b.rank(x) == 1 ? 0 : 1});
+    else
+      weight = c.broadcast_to(call, weight, b.dims(x));
+    return b.select(detail::is_positive(c, x), x, b.multiply(x, weight));
+  }
+};
+
+/// Outside training a leaky unit whose slope is the mean of its bounds. Random numbers are not lowered.
+struct LowerRrelu {
+  static constexpr std::string_view op = "aten.rrelu";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.accurate(c.tensor(call, "self"));
+    if (c.boolean(call, "training")) return c.unsupported(call, "random slopes in training");
+    const double slope = (c.number(call, "lower").real + c.number(call, "upper").real) / 2;
+    return c.to_result(call, b.select(detail::is_positive(c, x), x, b.multiply(x, c.full_like(x, slope))));
+  }
+};
+
 // Softmax --------------------------------------------------------------------------------------------------------------
 
 namespace detail {
@@ -226,7 +272,7 @@ constexpr auto softmax_operand(auto& c, const Call& call) -> hlo::Value {
 }  // namespace detail
 
 struct LowerSoftmax {
-  static constexpr std::array<std::string_view, 2> op{"aten.softmax", "aten._softmax"};
+  static constexpr std::array<std::string_view, 3> op{"aten.softmax", "aten._softmax", "aten.special_softmax"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = detail::softmax_operand(c, call);
     return c.to_result(call, detail::softmax(c, x, c.dim(call, "dim", c.builder().rank(x))));
@@ -242,7 +288,8 @@ struct LowerSafeSoftmax {
 };
 
 struct LowerLogSoftmax {
-  static constexpr std::array<std::string_view, 2> op{"aten.log_softmax", "aten._log_softmax"};
+  static constexpr std::array<std::string_view, 3> op{"aten.log_softmax", "aten._log_softmax",
+                                                      "aten.special_log_softmax"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
     const hlo::Value x = detail::softmax_operand(c, call);
@@ -264,10 +311,25 @@ struct LowerDropout {
   }
 };
 
+/// The same with the mask of what is kept.
+struct LowerNativeDropout {
+  static constexpr std::string_view op = "aten.native_dropout";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "input");
+    // None means training here.
+    if (!call.has("train") || (c.boolean(call, "train") && c.real(call, "p") != 0)) {
+      c.unsupported(call, "dropout in training");
+      return {};
+    }
+    return c.members(call, {x, b.full({DType::boolean, b.dims(x)}, true)});
+  }
+};
+
 /// The lowerings of this file.
 using ActivationLowerings =
     lowerings<LowerRelu, LowerRelu6, LowerHardtanh, LowerSilu, LowerGelu, LowerLeakyRelu, LowerElu, LowerCelu, LowerSelu, LowerSoftplus,
               LowerMish, LowerLogSigmoid, LowerHardsigmoid, LowerHardswish, LowerSoftmax, LowerSafeSoftmax,
-              LowerLogSoftmax, LowerDropout>;
+              LowerLogSoftmax, LowerDropout, LowerNativeDropout, LowerGlu, LowerPrelu, LowerRrelu>;
 
 }  // namespace fxpass

@@ -7,19 +7,24 @@
 #include <fxpass/lower/control_flow.hpp>
 #include <fxpass/lower/convolution.hpp>
 #include <fxpass/lower/creation.hpp>
+#include <fxpass/lower/distances.hpp>
 #include <fxpass/lower/elementwise.hpp>
+#include <fxpass/lower/gradients.hpp>
 #include <fxpass/lower/indexing.hpp>
 #include <fxpass/lower/kernels.hpp>
 #include <fxpass/lower/linear_algebra.hpp>
 #include <fxpass/lower/losses.hpp>
+#include <fxpass/lower/matrix_factors.hpp>
 #include <fxpass/lower/memory.hpp>
 #include <fxpass/lower/normalization.hpp>
 #include <fxpass/lower/pooling.hpp>
+#include <fxpass/lower/recurrent.hpp>
 #include <fxpass/lower/reductions.hpp>
 #include <fxpass/lower/resampling.hpp>
 #include <fxpass/lower/shape_ops.hpp>
 #include <fxpass/lower/sorting.hpp>
 #include <fxpass/lower/special_functions.hpp>
+#include <fxpass/lower/spectral.hpp>
 
 /// @file
 /// All lowerings of the library in one list.
@@ -31,7 +36,9 @@ struct DefaultLowerings
     : joined_lowerings<ElementwiseLowerings, ShapeLowerings, IndexingLowerings, CreationLowerings, ReductionLowerings,
                        LinearAlgebraLowerings, ActivationLowerings, AttentionLowerings, NormalizationLowerings,
                        ConvolutionLowerings, PoolingLowerings, CollectiveLowerings, KernelLowerings, SpecialFunctionLowerings,
-                       SortingLowerings, ResamplingLowerings, MemoryLowerings, LossLowerings, ControlFlowLowerings> {};
+                       SortingLowerings, ResamplingLowerings, MemoryLowerings, LossLowerings, ControlFlowLowerings,
+                       SpectralLowerings, MatrixFactorLowerings, DistanceLowerings, GradientLowerings,
+                       RecurrentLowerings> {};
 /// The list as a value: `default_lowerings + lowerings<Mine>{}`.
 inline constexpr DefaultLowerings default_lowerings;
 

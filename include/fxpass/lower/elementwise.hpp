@@ -15,23 +15,34 @@ namespace fxpass {
 // One operand ----------------------------------------------------------------------------------------------------------
 
 /// A function of real numbers that is one operation of HLO.
-template <TextConstant Name, hlo::Opcode Code>
+template <hlo::Opcode Code, TextConstant... Names>
 struct LowerRealFunction {
-  static constexpr std::string_view op = Name.view();
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     return c.to_result(call, c.builder().unary(Code, c.accurate(c.tensor(call, "self"))));
   }
 };
 
 /// Rounding to integers: integers already are.
-template <TextConstant Name, hlo::Opcode Code>
+template <hlo::Opcode Code, TextConstant... Names>
 struct LowerRounding {
-  static constexpr std::string_view op = Name.view();
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    if (call.has("decimals") && c.integer(call, "decimals") != 0)
-      return c.unsupported(call, "rounding to decimals");
     const hlo::Value x = c.tensor(call, "self");
-    return is_floating(c.builder().dtype(x)) ? c.builder().unary(Code, x) : x;
+    if (!is_floating(c.builder().dtype(x))) return x;
+    return call.schema().find("decimals") ? of_decimals(c, call, x) : c.builder().unary(Code, x);
+  }
+
+ private:
+  /// Rounded as a multiple of a power of ten, in the type's own arithmetic.
+  static constexpr auto of_decimals(auto& c, const Call& call, hlo::Value x) -> hlo::Value {
+    auto& b = c.builder();
+    const std::int64_t decimals = c.integer(call, "decimals");
+    double power = 1.0;
+    for (std::int64_t n = decimals < 0 ? -decimals : decimals; n > 0 && power < 1e300; --n) power *= 10.0;
+    const hlo::Value factor = c.full_like(x, power);
+    if (decimals < 0) return b.multiply(b.unary(Code, b.divide(x, factor)), factor);
+    return b.divide(b.unary(Code, b.multiply(x, factor)), factor);
   }
 };
 
@@ -85,7 +96,7 @@ struct LowerReciprocal {
 struct LowerSquare {
   static constexpr std::string_view op = "aten.square";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const hlo::Value x = c.tensor(call, "self");
+    const hlo::Value x = c.to_result(call, c.tensor(call, "self"));  // the square of a bool is an integer
     return c.builder().multiply(x, x);
   }
 };
@@ -102,7 +113,7 @@ struct LowerLogOfBase {
 };
 
 struct LowerExp2 {
-  static constexpr std::string_view op = "aten.exp2";
+  static constexpr std::array<std::string_view, 2> op{"aten.exp2", "aten.special_exp2"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.accurate(c.tensor(call, "self"));
     return c.to_result(call, c.builder().power(c.full_like(x, 2.0), x));
@@ -459,14 +470,14 @@ struct LowerCopy {
 
 /// The lowerings of this file.
 using ElementwiseLowerings = lowerings<
-    LowerRealFunction<"aten.exp", hlo::Opcode::exponential>, LowerRealFunction<"aten.expm1", hlo::Opcode::exponential_minus_one>,
-    LowerRealFunction<"aten.log", hlo::Opcode::log>, LowerRealFunction<"aten.log1p", hlo::Opcode::log_plus_one>,
-    LowerRealFunction<"aten.sin", hlo::Opcode::sine>, LowerRealFunction<"aten.cos", hlo::Opcode::cosine>,
-    LowerRealFunction<"aten.tan", hlo::Opcode::tan>, LowerRealFunction<"aten.tanh", hlo::Opcode::tanh>,
-    LowerRealFunction<"aten.sqrt", hlo::Opcode::sqrt>, LowerRealFunction<"aten.rsqrt", hlo::Opcode::rsqrt>,
-    LowerRealFunction<"aten.sigmoid", hlo::Opcode::logistic>, LowerRealFunction<"aten.erf", hlo::Opcode::erf>,
-    LowerRounding<"aten.floor", hlo::Opcode::floor>, LowerRounding<"aten.ceil", hlo::Opcode::ceil>,
-    LowerRounding<"aten.round", hlo::Opcode::round_nearest_even>,
+    LowerRealFunction<hlo::Opcode::exponential, "aten.exp">, LowerRealFunction<hlo::Opcode::exponential_minus_one, "aten.expm1", "aten.special_expm1">,
+    LowerRealFunction<hlo::Opcode::log, "aten.log">, LowerRealFunction<hlo::Opcode::log_plus_one, "aten.log1p", "aten.special_log1p">,
+    LowerRealFunction<hlo::Opcode::sine, "aten.sin">, LowerRealFunction<hlo::Opcode::cosine, "aten.cos">,
+    LowerRealFunction<hlo::Opcode::tan, "aten.tan">, LowerRealFunction<hlo::Opcode::tanh, "aten.tanh">,
+    LowerRealFunction<hlo::Opcode::sqrt, "aten.sqrt">, LowerRealFunction<hlo::Opcode::rsqrt, "aten.rsqrt">,
+    LowerRealFunction<hlo::Opcode::logistic, "aten.sigmoid", "aten.special_expit">, LowerRealFunction<hlo::Opcode::erf, "aten.erf", "aten.special_erf">,
+    LowerRounding<hlo::Opcode::floor, "aten.floor">, LowerRounding<hlo::Opcode::ceil, "aten.ceil">,
+    LowerRounding<hlo::Opcode::round_nearest_even, "aten.round", "aten.special_round">,
     LowerTrunc, LowerNeg, LowerAbs, LowerSign, LowerReciprocal, LowerSquare, LowerLogOfBase<"aten.log2", 2>,
     LowerLogOfBase<"aten.log10", 10>, LowerExp2, LowerLogicalNot, LowerBitwiseNot, LowerIsNan, LowerIsInf,
     LowerIsFinite,

@@ -275,8 +275,8 @@ struct LowerIndexPut {
     const Pool<hlo::Value> tensors = detail::index_tensors(c, call);
     if (const auto mask = detail::find_mask(c, tensors.view())) {
       if (!mask->is_alone) return c.unsupported(call, "a mask beside other indices");
-      if (accumulate) return c.unsupported(call, "accumulation by a mask");
-      return detail::write_masked(c, call, x, *mask, values);
+      if (!accumulate) return detail::write_masked(c, call, x, *mask, values);
+      return b.add(x, detail::write_masked(c, call, c.full_like(x, 0), *mask, values));
     }
     const auto index = detail::advanced_index(c, call, x, tensors.view());
     if (!index) return {};
@@ -308,6 +308,68 @@ struct LowerIndexSelect {
     if (b.rank(x) == 0) return x;
     const hlo::Value list = b.reshape(index, {b.shape(index).element_count()});
     return detail::gather(c, x, detail::index_of_dim(c, x, c.dim(call, "dim", b.rank(x)), list));
+  }
+};
+
+/// The sum, mean or maximum of the rows that the indices of each bag name. A list of bags says where each begins; in a table
+/// of indices each row is one.
+struct LowerEmbeddingBag {
+  static constexpr std::array<std::string_view, 3> op{"aten.embedding_bag", "aten._embedding_bag",
+                                                      "aten._embedding_bag_forward_only"};
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const hlo::Value table = c.tensor(call, "weight"), given = c.tensor(call, "indices"), offsets = c.tensor(call, "offsets");
+    const auto metas = c.graph().values(call.id());
+    if (!table.valid() || !given.valid() || !offsets.valid() || metas.empty() || !metas[0].known) return {};
+    const std::int64_t count = b.shape(given).element_count(), bags = c.shape_of(metas[0]).dims[0], width = b.dims(table)[1];
+    const std::int64_t mode = c.integer(call, "mode");
+    const DType type = ops::accumulate_type(b.dtype(table));
+    const hlo::Value rows = b.reshape(given, {count});
+    // The bag of each index is the last one that begins before it or with it.
+    const std::int64_t begins = b.dims(offsets)[0];
+    const hlo::Dims pairs{count, begins};
+    const hlo::Value number = b.iota({b.dtype(offsets), pairs}, 0);
+    const hlo::Value has_begun = b.compare(b.broadcast_in_dim(offsets, pairs, {1}), number, hlo::Direction::le);
+    hlo::Value bag = b.reduce(b.convert(has_begun, DType::i64), b.constant(DType::i64, 0), {1},
+                              b.scalar_computation(hlo::Opcode::add, DType::i64));
+    bag = b.subtract(bag, c.full_like(bag, 1));
+    hlo::Value is_counted = b.full({DType::boolean, {count}}, true);
+    const std::int64_t padding = call.has("padding_idx") ? c.integer(call, "padding_idx") : -1;
+    if (padding >= 0 || call.schema().overload() == "padding_idx") {
+      const std::int64_t row = padding < 0 && call.has("padding_idx") ? padding + b.dims(table)[0] : padding;
+      if (call.has("padding_idx")) is_counted = b.compare(rows, c.full_like(rows, row), hlo::Direction::ne);
+    }
+    hlo::Value values = b.convert(gather(c, table, rows), type);
+    const hlo::Dims wide{count, width};
+    if (call.has("per_sample_weights")) {
+      const hlo::Value scale = b.convert(c.tensor(call, "per_sample_weights"), type);
+      values = b.multiply(values, b.broadcast_in_dim(b.reshape(scale, {count}), wide, {0}));
+    }
+    // Every element of every bag is compared with all indices: no index is out of place.
+    const hlo::Dims cube{bags, count};
+    const hlo::Value is_in = b.and_(b.compare(b.iota({DType::i64, cube}, 0), b.broadcast_in_dim(bag, cube, {1}), hlo::Direction::eq),
+                                    b.broadcast_in_dim(is_counted, cube, {1}));
+    const hlo::Value sizes = b.reduce(b.convert(is_in, DType::i64), b.constant(DType::i64, 0), {1},
+                                      b.scalar_computation(hlo::Opcode::add, DType::i64));
+    const hlo::Dims all{bags, count, width};
+    const hlo::Value spread = b.broadcast_in_dim(values, all, {1, 2}), mask = b.broadcast_in_dim(is_in, all, {0, 1});
+    const auto over = [&](hlo::Value neutral, hlo::Opcode how) {
+      return b.reduce(b.select(mask, spread, b.broadcast(neutral, all)), neutral, {1}, b.scalar_computation(how, type));
+    };
+    hlo::Value result = over(mode == 2 ? b.lowest(type) : c.scalar(type, 0), mode == 2 ? hlo::Opcode::maximum : hlo::Opcode::add);
+    const hlo::Value one = c.full_like(sizes, 1), size = b.convert(b.maximum(sizes, one), type);
+    const hlo::Value is_empty = b.compare(sizes, c.full_like(sizes, 0), hlo::Direction::eq);
+    if (mode == 1) result = b.divide(result, b.broadcast_in_dim(size, b.dims(result), {0}));
+    result = b.select(b.broadcast_in_dim(is_empty, b.dims(result), {0}), c.full_like(result, 0), result);
+    // The other results are notes for the gradient.
+    Pool<hlo::Value> results;
+    results.push_back(b.convert(result, b.dtype(table)));
+    return results;
+  }
+
+ private:
+  static constexpr auto gather(auto& c, hlo::Value table, hlo::Value rows) -> hlo::Value {
+    return detail::gather(c, table, detail::index_of_dim(c, table, 0, rows));
   }
 };
 
@@ -410,37 +472,106 @@ struct LowerGather {
   }
 };
 
+namespace detail {
+
+/// How what is written meets what is there.
+enum class WriteReduction : std::uint8_t { replace, sum, product, mean, largest, smallest };
+
+constexpr auto write_reduction(auto& c, const Call& call, std::string_view name) -> std::optional<WriteReduction> {
+  struct Named {
+    std::string_view name;
+    WriteReduction reduction;
+  };
+  constexpr std::array<Named, 8> names{{{"", WriteReduction::replace},
+                                        {"add", WriteReduction::sum},
+                                        {"sum", WriteReduction::sum},
+                                        {"multiply", WriteReduction::product},
+                                        {"prod", WriteReduction::product},
+                                        {"mean", WriteReduction::mean},
+                                        {"amax", WriteReduction::largest},
+                                        {"amin", WriteReduction::smallest}}};
+  for (const Named& known : names)
+    if (known.name == name) return known.reduction;
+  c.unsupported(call, text_of("reduction '", name, "'"));
+  return std::nullopt;
+}
+
+/// `updates` scattered into `x`. Without `include_self` an element that is written to counts for nothing itself.
+constexpr auto scatter_reduced(auto& c, hlo::Value x, const AdvancedIndex& at, hlo::Value updates,
+                               WriteReduction reduction, bool include_self) -> hlo::Value {
+  auto& b = c.builder();
+  if (!x.valid() || !updates.valid() || at.count() == 0) return x;
+  const DType type = b.dtype(x);
+  const auto put = [&](hlo::Value into, hlo::Value values, hlo::Opcode how) {
+    return scatter(c, into, at, values, b.scalar_computation(how, b.dtype(into)));
+  };
+  // How often each element is written to.
+  const auto counts = [&] {
+    return put(c.full({DType::i64, b.dims(x)}, 0), c.full({DType::i64, b.dims(updates)}, 1), hlo::Opcode::add);
+  };
+  const auto from = [&](hlo::Value neutral) {
+    if (include_self) return x;
+    const hlo::Value count = counts();
+    const hlo::Value is_written = b.compare(count, c.full_like(count, 0), hlo::Direction::gt);
+    return b.select(is_written, b.broadcast(neutral, b.dims(x)), x);
+  };
+  switch (reduction) {
+    case WriteReduction::replace: return put(x, updates, hlo::Opcode::copy);
+    case WriteReduction::sum: return put(from(c.scalar(type, 0)), updates, hlo::Opcode::add);
+    case WriteReduction::product: return put(from(c.scalar(type, 1)), updates, hlo::Opcode::multiply);
+    case WriteReduction::largest: return put(from(b.lowest(type)), updates, hlo::Opcode::maximum);
+    case WriteReduction::smallest: return put(from(b.highest(type)), updates, hlo::Opcode::minimum);
+    case WriteReduction::mean: break;
+  }
+  const hlo::Value sum = put(from(c.scalar(type, 0)), updates, hlo::Opcode::add);
+  hlo::Value count = counts();
+  if (include_self) count = b.add(count, c.full_like(count, 1));
+  const hlo::Value divisor = b.convert(b.maximum(count, c.full_like(count, 1)), type);
+  const hlo::Value quotient = b.divide(sum, divisor);
+  if (is_floating(type)) return quotient;
+  // Integers are divided towards minus infinity; the divisor is positive.
+  const hlo::Value rest = b.remainder(sum, divisor);
+  const hlo::Value is_below = b.compare(rest, c.full_like(rest, 0), hlo::Direction::lt);
+  return b.subtract(quotient, b.convert(is_below, type));
+}
+
+}  // namespace detail
+
 /// `scatter` by tensor or number, with or without a reduction, and `scatter_add`.
 struct LowerScatter {
   static constexpr std::array<std::string_view, 3> op{"aten.scatter", "aten.scatter_add", "aten.scatter_reduce"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
-    const hlo::Value x = c.tensor(call, "self"), index = c.tensor(call, "index");
-    if (b.rank(x) == 0 || b.rank(index) == 0) return c.unsupported(call, "tensors without dimensions");
-    const auto combine = reduction(c, call);
-    if (!combine) return {};
+    hlo::Value x = c.tensor(call, "self"), index = c.tensor(call, "index");
+    const std::string_view base = call.schema().base();
+    const auto how = detail::write_reduction(
+        c, call, base == "aten.scatter_add" ? "sum" : call.string("reduce").value_or(std::string_view()));
+    if (!how || !x.valid() || !index.valid()) return {};
+    // A tensor without dimensions is a list of one.
+    const hlo::Dims whole = b.dims(x);
+    const auto as_list = [&](hlo::Value v) { return b.rank(v) == 0 ? b.reshape(v, {1}) : v; };
+    x = as_list(x);
+    index = as_list(index);
     const detail::AdvancedIndex at = detail::place_of_each(c, c.dim(call, "dim", b.rank(x)), index);
     const hlo::Value updates =
         call.has("value") ? c.full({b.dtype(x), at.result}, c.number(call, "value"))
-                          : detail::covered_part(c, b.convert(c.tensor(call, "src"), b.dtype(x)), at.result);
-    return detail::scatter(c, x, at, updates, b.scalar_computation(*combine, b.dtype(x)));
+                          : detail::covered_part(c, as_list(b.convert(c.tensor(call, "src"), b.dtype(x))), at.result);
+    const bool include_self = base != "aten.scatter_reduce" || c.boolean(call, "include_self");
+    return b.reshape(detail::scatter_reduced(c, x, at, updates, *how, include_self), whole);
   }
+};
 
- private:
-  static constexpr auto reduction(auto& c, const Call& call) -> std::optional<hlo::Opcode> {
-    if (call.schema().base() == "aten.scatter_add") return hlo::Opcode::add;
-    const std::string_view reduce = call.string("reduce").value_or("");
-    if (call.schema().base() == "aten.scatter_reduce" && !c.boolean(call, "include_self")) {
-      c.unsupported(call, "a reduction that leaves the tensor's own values out");
-      return std::nullopt;
-    }
-    if (reduce.empty()) return hlo::Opcode::copy;
-    if (reduce == "add" || reduce == "sum") return hlo::Opcode::add;
-    if (reduce == "multiply" || reduce == "prod") return hlo::Opcode::multiply;
-    if (reduce == "amax") return hlo::Opcode::maximum;
-    if (reduce == "amin") return hlo::Opcode::minimum;
-    c.unsupported(call, text_of("reduction '", reduce, "'"));
-    return std::nullopt;
+struct LowerIndexReduce {
+  static constexpr std::string_view op = "aten.index_reduce";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const detail::SlicesOfDim at = detail::slices_of_dim(c, call);
+    const auto how = detail::write_reduction(c, call, call.string("reduce").value_or(std::string_view()));
+    if (!how || !at.x.valid()) return {};
+    const hlo::Value source = b.reshape(b.convert(c.tensor(call, "source"), b.dtype(at.x)), at.index.result);
+    return b.reshape(
+        detail::scatter_reduced(c, at.x, at.index, source, *how, c.boolean(call, "include_self")),
+        c.result_shape(call).dims);
   }
 };
 
@@ -453,16 +584,16 @@ struct Diagonal {
   hlo::Dims to_last;    ///< permutation that moves the diagonal, where `index` puts it, to the end
   hlo::Dims from_last;  ///< and back
 };
-constexpr auto diagonal_of(auto& c, const Call& call, hlo::Value x) -> Diagonal {
+constexpr auto diagonal_of(auto& c, const Call& call, hlo::Value x, std::size_t dim1, std::size_t dim2,
+                           std::string_view parameter) -> Diagonal {
   auto& b = c.builder();
   const hlo::Dims whole = b.dims(x);
-  const std::size_t dim1 = c.dim(call, "dim1", whole.size()), dim2 = c.dim(call, "dim2", whole.size());
   Diagonal result;
   if (whole.size() < 2 || dim1 == dim2) {
     c.fail(call, DiagnosticCode::eager_would_raise, "a diagonal needs two different dimensions");
     return result;
   }
-  const std::int64_t offset = c.integer(call, "offset");
+  const std::int64_t offset = c.integer(call, parameter);
   const std::int64_t below = std::max(-offset, std::int64_t{0}), above = std::max(offset, std::int64_t{0});
   const std::int64_t length = std::max(std::min(whole[dim1] - below, whole[dim2] - above), std::int64_t{0});
   const hlo::Value steps = b.iota({DType::i32, {length}}, 0);
@@ -483,13 +614,25 @@ constexpr auto diagonal_of(auto& c, const Call& call, hlo::Value x) -> Diagonal 
   return result;
 }
 
+/// That of `x` which the parameters `dim1`, `dim2` and `offset` of the call name.
+constexpr auto named_diagonal(auto& c, const Call& call, hlo::Value x) -> Diagonal {
+  const std::size_t rank = c.builder().rank(x);
+  return diagonal_of(c, call, x, c.dim(call, "dim1", rank), c.dim(call, "dim2", rank), "offset");
+}
+/// A tensor of zeros but for a diagonal.
+constexpr auto with_diagonal(auto& c, const Call& call, const Diagonal& d, hlo::Value values) -> hlo::Value {
+  if (d.index.dims.empty()) return {};
+  const hlo::Value zeros = c.full(c.result_shape(call), 0);
+  return d.index.count() == 0 ? zeros : write(c, zeros, d.index, c.builder().transpose(values, d.from_last));
+}
+
 }  // namespace detail
 
 struct LowerDiagonal {
   static constexpr std::array<std::string_view, 3> op{"aten.diagonal", "aten.diagonal_copy", "aten.linalg_diagonal"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.tensor(call, call.schema().find("self") ? "self" : "A");
-    const detail::Diagonal d = detail::diagonal_of(c, call, x);
+    const detail::Diagonal d = detail::named_diagonal(c, call, x);
     if (d.index.dims.empty()) return {};
     if (d.index.count() == 0) return c.full(c.result_shape(call), 0);
     return c.builder().transpose(detail::gather(c, x, d.index), d.to_last);
@@ -500,9 +643,198 @@ struct LowerDiagonalScatter {
   static constexpr std::string_view op = "aten.diagonal_scatter";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.tensor(call, "self"), source = c.tensor(call, "src");
-    const detail::Diagonal d = detail::diagonal_of(c, call, x);
+    const detail::Diagonal d = detail::named_diagonal(c, call, x);
     if (d.index.dims.empty()) return {};
     return detail::write(c, x, d.index, c.builder().transpose(source, d.from_last));
+  }
+};
+
+/// The elements of the last dimension on a diagonal, zero elsewhere.
+struct LowerDiagonalEmbedding {
+  static constexpr std::string_view op = "aten.diag_embed";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const detail::Diagonal d = detail::named_diagonal(c, call, c.full(c.result_shape(call), 0));
+    return detail::with_diagonal(c, call, d, c.tensor(call, "self"));
+  }
+};
+
+/// The diagonal of a matrix, or the matrix of a diagonal.
+struct LowerDiag {
+  static constexpr std::string_view op = "aten.diag";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    const bool is_matrix = c.builder().rank(x) == 2;
+    const hlo::Value matrix = is_matrix ? x : c.full(c.result_shape(call), 0);
+    const detail::Diagonal d = detail::diagonal_of(c, call, matrix, 0, 1, "diagonal");
+    if (!is_matrix) return detail::with_diagonal(c, call, d, x);
+    if (d.index.dims.empty()) return {};
+    if (d.index.count() == 0) return c.full(c.result_shape(call), 0);
+    return c.builder().transpose(detail::gather(c, x, d.index), d.to_last);
+  }
+};
+
+/// All elements on the diagonal of a matrix.
+struct LowerDiagFlat {
+  static constexpr std::string_view op = "aten.diagflat";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const detail::Diagonal d = detail::diagonal_of(c, call, c.full(c.result_shape(call), 0), 0, 1, "offset");
+    return detail::with_diagonal(c, call, d, b.reshape(x, {b.shape(x).element_count()}));
+  }
+};
+
+/// The sum of a matrix' diagonal.
+struct LowerTrace {
+  static constexpr std::string_view op = "aten.trace";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const DType type = ops::accumulate_type(c.result_shape(call).dtype);
+    const hlo::Value x = b.convert(c.tensor(call, "self"), type);
+    if (!x.valid()) return x;
+    const hlo::Shape places{DType::i64, b.dims(x)};
+    const hlo::Value is_on = b.compare(b.iota(places, 0), b.iota(places, 1), hlo::Direction::eq);
+    const hlo::Value kept = b.select(is_on, x, c.full_like(x, 0));
+    return c.to_result(call, b.reduce(kept, c.scalar(type, 0), {0, 1}, b.scalar_computation(hlo::Opcode::add, type)));
+  }
+};
+
+/// Elements by their place in the flattened tensor.
+struct LowerTake {
+  static constexpr std::string_view op = "aten.take";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const std::int64_t count = b.shape(x).element_count();
+    const hlo::Value flat = b.reshape(x, {count}), index = detail::wrapped_index(c, c.tensor(call, "index"), count);
+    return detail::gather(c, flat, detail::index_of_dim(c, flat, 0, index));
+  }
+};
+
+/// The same with writing.
+struct LowerPut {
+  static constexpr std::string_view op = "aten.put";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const std::int64_t count = b.shape(x).element_count();
+    const hlo::Value flat = b.reshape(x, {count}), index = detail::wrapped_index(c, c.tensor(call, "index"), count);
+    const hlo::Value source = b.reshape(b.convert(c.tensor(call, "source"), b.dtype(x)), b.dims(index));
+    const auto combine = c.boolean(call, "accumulate") ? std::optional(hlo::Opcode::add) : std::nullopt;
+    return b.reshape(detail::write(c, flat, detail::index_of_dim(c, flat, 0, index), source, combine), b.dims(x));
+  }
+};
+
+/// `gather` whose tensor and index broadcast in all other dimensions.
+struct LowerTakeAlongDim {
+  static constexpr std::string_view op = "aten.take_along_dim";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    hlo::Value x = c.tensor(call, "self"), index = c.tensor(call, "indices");
+    if (!x.valid() || !index.valid()) return {};
+    if (!call.has("dim")) {
+      const hlo::Value flat = b.reshape(x, {b.shape(x).element_count()});
+      const hlo::Value list = b.reshape(index, {b.shape(index).element_count()});
+      return detail::gather(c, flat, detail::place_of_each(c, 0, detail::wrapped_index(c, list, b.dims(flat)[0])));
+    }
+    const std::size_t dim = c.dim(call, "dim", b.rank(x));
+    hlo::Dims of_x = b.dims(x), of_index = b.dims(index);
+    of_x[dim] = of_index[dim] = 1;
+    const hlo::Dims common = c.common_dims(call, of_x, of_index);
+    of_x = of_index = common;
+    of_x[dim] = b.dims(x)[dim];
+    of_index[dim] = b.dims(index)[dim];
+    index = detail::wrapped_index(c, c.broadcast_to(call, index, of_index), of_x[dim]);
+    return detail::gather(c, c.broadcast_to(call, x, of_x), detail::place_of_each(c, dim, index));
+  }
+};
+
+/// Elements where a mask holds; `fill` elsewhere, where indices may be anything.
+struct LowerMaskedIndex {
+  static constexpr std::string_view op = "aten._unsafe_masked_index";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self"), mask = c.truth(c.tensor(call, "mask"));
+    const hlo::Value read = detail::read(c, call, x, detail::index_tensors(c, call).view());
+    if (!read.valid() || !mask.valid()) return {};
+    return b.select(c.broadcast_to(call, mask, b.dims(read)), read, c.full_like(read, c.number(call, "fill")));
+  }
+};
+
+/// Values added where a mask holds.
+struct LowerMaskedIndexAdd {
+  static constexpr std::string_view op = "aten._unsafe_masked_index_put_accumulate";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self"), mask = c.truth(c.tensor(call, "mask"));
+    const hlo::Value values = b.convert(c.tensor(call, "values"), b.dtype(x));
+    const Pool<hlo::Value> tensors = detail::index_tensors(c, call);
+    const auto index = detail::advanced_index(c, call, x, tensors.view());
+    if (!index || !mask.valid() || !values.valid()) return {};
+    const hlo::Value updates = c.broadcast_to(call, values, index->result);
+    const hlo::Value kept = b.select(c.broadcast_to(call, mask, index->result), updates, c.full_like(updates, 0));
+    return detail::write(c, x, *index, kept, hlo::Opcode::add);
+  }
+};
+
+/// How many elements of a sorted last dimension go before each value, or before or with it: for `bucketize` all values meet
+/// one line. Counted by comparing all of them.
+struct LowerSearchSorted {
+  static constexpr std::array<std::string_view, 2> op{"aten.searchsorted", "aten.bucketize"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const bool is_bucketize = call.schema().base() == "aten.bucketize";
+    hlo::Value lines = c.tensor(call, is_bucketize ? "boundaries" : "sorted_sequence");
+    const Operand given = c.operand(call, "self");
+    if (!lines.valid()) return {};
+    if (!is_bucketize && call.has("sorter")) {
+      const hlo::Value sorter = c.tensor(call, "sorter");
+      lines = detail::gather(c, lines, detail::place_of_each(c, b.rank(lines) - 1, sorter));
+    }
+    const std::array<Operand, 2> both{Operand{lines, {}}, given};
+    const DType type = c.common_dtype(call, both);
+    lines = b.convert(lines, type);
+    const hlo::Value values = given.is_number() ? c.scalar(type, *given.number) : b.convert(given.value, type);
+    if (!lines.valid() || !values.valid()) return {};
+    // [lines..., values, places]; each value of a line beside all places of it.
+    const hlo::Dims sizes = b.dims(values);
+    const bool is_one_line = b.rank(lines) == 1;
+    hlo::Dims whole = sizes, kept = hlo::iota_dims(sizes.size()), of_lines;
+    whole.push_back(b.dims(lines).back());
+    if (!is_one_line) of_lines = hlo::iota_dims(b.rank(lines) - 1);
+    of_lines.push_back(static_cast<std::int64_t>(sizes.size()));
+    const hlo::Value place = b.broadcast_in_dim(lines, whole, of_lines), value = b.broadcast_in_dim(values, whole, kept);
+    const bool is_right = c.boolean(call, "right") ||
+                          (call.schema().find("side") && call.string("side").value_or("left") == "right");
+    // Said with not, so that everything goes before NaN.
+    const hlo::Value goes_before = b.not_(b.compare(place, value, is_right ? hlo::Direction::gt : hlo::Direction::ge));
+    const DType result = c.result_shape(call).dtype;
+    return b.reduce(b.convert(goes_before, result), c.scalar(result, 0), {static_cast<std::int64_t>(sizes.size())},
+                    b.scalar_computation(hlo::Opcode::add, result));
+  }
+};
+
+/// Whether an element is one of the test elements.
+struct LowerIsIn {
+  static constexpr std::string_view op = "aten.isin";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const bool is_test_number = call.schema().find("test_element").has_value();
+    const Operand x = c.operand(call, call.schema().find("element") ? "element" : "elements");
+    const Operand tests = c.operand(call, is_test_number ? "test_element" : "test_elements");
+    const DType type = c.common_dtype(call, std::array<Operand, 2>{x, tests});
+    const auto line = [&](const Operand& o) {
+      if (o.is_number()) return b.reshape(c.scalar(type, *o.number), {1});
+      return b.reshape(b.convert(o.value, type), {b.shape(o.value).element_count()});
+    };
+    const hlo::Value elements = line(x), others = line(tests);
+    if (!elements.valid() || !others.valid()) return {};
+    const hlo::Dims pairs{b.dims(elements)[0], b.dims(others)[0]};
+    const hlo::Value equal = b.compare(b.broadcast_in_dim(elements, pairs, {0}), b.broadcast_in_dim(others, pairs, {1}),
+                                       hlo::Direction::eq);
+    const hlo::Value found = b.reduce(equal, b.constant(DType::boolean, false), {1},
+                                      b.scalar_computation(hlo::Opcode::or_, DType::boolean));
+    return b.reshape(c.boolean(call, "invert") ? b.not_(found) : found, c.result_shape(call).dims);
   }
 };
 
@@ -617,8 +949,10 @@ struct LowerGetItem {
 };
 
 /// The lowerings of this file.
-using IndexingLowerings = lowerings<LowerIndex, LowerIndexPut, LowerMaskedScatter, LowerIndexSelect, LowerEmbedding,
+using IndexingLowerings = lowerings<LowerIndex, LowerIndexPut, LowerMaskedScatter, LowerIndexSelect, LowerEmbedding, LowerEmbeddingBag,
                                     LowerIndexCopy, LowerIndexAdd, LowerIndexFill, LowerGather, LowerScatter,
-                                    LowerDiagonal, LowerDiagonalScatter, LowerGetItem>;
+                                    LowerIndexReduce, LowerDiagonal, LowerDiagonalScatter, LowerDiagonalEmbedding,
+                                    LowerDiag, LowerDiagFlat, LowerTrace, LowerTake, LowerPut, LowerTakeAlongDim, LowerMaskedIndex,
+                                    LowerMaskedIndexAdd, LowerSearchSorted, LowerIsIn, LowerGetItem>;
 
 }  // namespace fxpass

@@ -114,6 +114,193 @@ struct LowerLinear {
   }
 };
 
+/// beta * self + alpha * (vec1 times vec2), the outer product.
+struct LowerAddOuter {
+  static constexpr std::string_view op = "aten.addr";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value addend = c.tensor(call, "self"), x = c.tensor(call, "vec1"), y = c.tensor(call, "vec2");
+    if (!addend.valid() || !x.valid() || !y.valid()) return {};
+    const DType type = ops::accumulate_type(c.result_shape(call).dtype);
+    if (type == DType::boolean) return of_bools(c, call, addend, x, y);
+    const hlo::Dims dims{b.dims(x)[0], b.dims(y)[0]};
+    const hlo::Value product = b.multiply(b.broadcast_in_dim(b.convert(x, type), dims, {0}),
+                                          b.broadcast_in_dim(b.convert(y, type), dims, {1}));
+    return c.to_result(call, detail::add_product(c, call, addend, product));
+  }
+
+ private:
+  static constexpr auto of_bools(auto& c, const Call& call, hlo::Value addend, hlo::Value x, hlo::Value y) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Dims dims{b.dims(x)[0], b.dims(y)[0]};
+    hlo::Value product = b.and_(b.broadcast_in_dim(x, dims, {0}), b.broadcast_in_dim(y, dims, {1}));
+    if (c.number(call, "alpha").is(0)) product = c.full_like(product, 0);
+    if (c.number(call, "beta").is(0)) return product;
+    return b.or_(c.broadcast_to(call, addend, dims), product);
+  }
+};
+
+/// beta * self + alpha * the sum of the products of all pairs of matrices.
+struct LowerAddBatchedProducts {
+  static constexpr std::string_view op = "aten.addbmm";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "batch1"), y = c.tensor(call, "batch2");
+    if (!x.valid() || !y.valid()) return {};
+    // Summed over the batch as over the inner dimension.
+    const hlo::Value transposed = c.builder().transpose(x, {1, 0, 2});
+    const hlo::Value product = detail::dot(c, transposed, y, {{1, 2}, {0, 1}, {}, {}});
+    return c.to_result(call, detail::add_product(c, call, c.tensor(call, "self"), product));
+  }
+};
+
+/// The inner product with the first vector conjugated; along a dimension, with broadcasting.
+struct LowerVectorDot {
+  static constexpr std::array<std::string_view, 2> op{"aten.vdot", "aten.linalg_vecdot"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const bool is_vdot = call.schema().base() == "aten.vdot";
+    auto [x, y] = c.operands(call, Meeting::common, is_vdot ? "self" : "x", is_vdot ? "other" : "y");
+    if (!x.valid() || !y.valid()) return {};
+    if (is_complex(b.dtype(x))) x = b.complex(b.real(x), b.negate(b.imag(x)));
+    const DType type = ops::accumulate_type(b.dtype(x));
+    const std::size_t dim = is_vdot ? 0 : c.dim(call, "dim", b.rank(x));
+    return c.to_result(call, b.reduce(b.multiply(b.convert(x, type), b.convert(y, type)), c.scalar(type, 0),
+                                      {static_cast<std::int64_t>(dim)}, b.scalar_computation(hlo::Opcode::add, type)));
+  }
+};
+
+/// Each element of a tensor times the whole of another, dimension by dimension.
+struct LowerKronecker {
+  static constexpr std::string_view op = "aten.kron";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [x, y] = detail::two_of_one_type(c, call, "self", "other");
+    if (!x.valid() || !y.valid()) return {};
+    const std::size_t rank = b.rank(x) > b.rank(y) ? b.rank(x) : b.rank(y);
+    hlo::Dims pairs, of_x, of_y, merged;
+    for (std::size_t d = 0; d < rank; ++d) {
+      const auto size = [&](hlo::Value v, hlo::Dims& dims, std::int64_t at) {
+        const std::size_t missing = rank - b.rank(v);
+        if (d < missing) return std::int64_t{1};
+        dims.push_back(at);
+        return b.dims(v)[d - missing];
+      };
+      const auto at = static_cast<std::int64_t>(2 * d);
+      const std::int64_t first = size(x, of_x, at), second = size(y, of_y, at + 1);
+      pairs.push_back(first);
+      pairs.push_back(second);
+      merged.push_back(first * second);
+    }
+    const hlo::Value product = b.multiply(b.broadcast_in_dim(x, pairs, of_x), b.broadcast_in_dim(y, pairs, of_y));
+    return c.to_result(call, b.reshape(product, merged));
+  }
+};
+
+/// Summed over the dimensions named for each side; sizes of 1 meet any size.
+struct LowerTensorDot {
+  static constexpr std::string_view op = "aten.tensordot";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    auto [x, y] = detail::two_of_one_type(c, call, "self", "other");
+    if (!x.valid() || !y.valid()) return {};
+    hlo::DotDims dims;
+    const hlo::Dims of_x = c.integers(call, "dims_self"), of_y = c.integers(call, "dims_other");
+    if (of_x.size() != of_y.size()) return c.fail(call, DiagnosticCode::eager_would_raise, "the dimensions are not pairs");
+    for (std::size_t i = 0; i < of_x.size(); ++i) {
+      const std::size_t first = c.wrapped_dim(call, of_x[i], b.rank(x)), second = c.wrapped_dim(call, of_y[i], b.rank(y));
+      dims.lhs_contracting.push_back(static_cast<std::int64_t>(first));
+      dims.rhs_contracting.push_back(static_cast<std::int64_t>(second));
+      // The side that is longer is summed first.
+      if (b.dims(x)[first] == 1 && b.dims(y)[second] != 1) y = summed(c, y, second);
+      if (b.dims(y)[second] == 1 && b.dims(x)[first] != 1) x = summed(c, x, first);
+    }
+    return c.to_result(call, detail::dot(c, x, y, dims));
+  }
+
+ private:
+  static constexpr auto summed(auto& c, hlo::Value x, std::size_t dim) -> hlo::Value {
+    auto& b = c.builder();
+    hlo::Dims kept = b.dims(x);
+    kept[dim] = 1;
+    const DType type = b.dtype(x);
+    return b.reshape(b.reduce(x, c.scalar(type, 0), {static_cast<std::int64_t>(dim)},
+                              b.scalar_computation(hlo::Opcode::add, type)), kept);
+  }
+};
+
+/// Matrices one after another; vectors at the ends are a row and a column. The order of the products is that of the
+/// list: another would round otherwise, not be less right.
+struct LowerMultiDot {
+  static constexpr std::array<std::string_view, 2> op{"aten.linalg_multi_dot", "aten.chain_matmul"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const Pool<hlo::Value> factors = c.tensors(call, call.schema().find("matrices") ? "matrices" : "tensors");
+    if (factors.empty()) return {};
+    hlo::Value product = factors[0];
+    for (std::uint32_t i = 1; i < factors.size(); ++i) product = detail::matmul(c, call, product, factors[i]);
+    return c.to_result(call, product);
+  }
+};
+
+/// The vector product of three elements each.
+struct LowerCross {
+  static constexpr std::array<std::string_view, 2> op{"aten.cross", "aten.linalg_cross"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [x, y] = c.operands(call, Meeting::common, "self", "other");
+    if (!x.valid() || !y.valid()) return {};
+    std::size_t dim = 0;
+    if (call.has("dim") || call.schema().base() == "aten.linalg_cross")
+      dim = c.dim(call, "dim", b.rank(x));
+    else
+      while (dim + 1 < b.rank(x) && b.dims(x)[dim] != 3) ++dim;  // the first that has three elements
+    if (b.rank(x) == 0 || b.dims(x)[dim] != 3) return c.fail(call, DiagnosticCode::eager_would_raise, "needs three elements");
+    const auto along = static_cast<std::int64_t>(dim);
+    const auto turned = [&](hlo::Value v, std::int64_t by) {
+      return b.concatenate({b.slice_in_dim(v, along, by, 3), b.slice_in_dim(v, along, 0, by)}, along);
+    };
+    return b.subtract(b.multiply(turned(x, 1), turned(y, 2)), b.multiply(turned(x, 2), turned(y, 1)));
+  }
+};
+
+/// Powers 0, 1, ... of each element, in a last dimension.
+struct LowerVandermonde {
+  static constexpr std::string_view op = "aten.linalg_vander";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Shape result = c.result_shape(call);
+    const hlo::Value x = b.convert(c.tensor(call, "x"), result.dtype);
+    if (!x.valid()) return x;
+    hlo::Dims column = result.dims;
+    column[column.size() - 1] = 1;
+    Pool<hlo::Value> powers;
+    hlo::Value power = c.full_like(x, 1);
+    for (std::int64_t n = 0; n < result.dims.back(); ++n) {
+      powers.push_back(b.reshape(power, column));
+      power = b.multiply(power, x);
+    }
+    return powers.empty() ? c.full(result, 0) : b.concatenate(powers.view(), static_cast<std::int64_t>(column.size()) - 1);
+  }
+};
+
+/// x1 W x2 + bias for each output feature's matrix.
+struct LowerBilinear {
+  static constexpr std::string_view op = "aten.bilinear";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "input1"), y = c.tensor(call, "input2"), weight = c.tensor(call, "weight");
+    if (!x.valid() || !y.valid() || !weight.valid()) return {};
+    const auto last = static_cast<std::int64_t>(b.rank(x)) - 1;
+    const hlo::Value half = detail::dot(c, x, weight, {{last}, {1}, {}, {}});  // [..., out, in2]
+    hlo::Dims kept = hlo::iota_dims(b.rank(half));
+    kept.erase(kept.size() - 2);
+    const DType type = b.dtype(half);
+    const hlo::Value product = b.multiply(half, b.broadcast_in_dim(b.convert(y, type), b.dims(half), kept));
+    hlo::Value sum = b.reduce(product, c.scalar(type, 0), {last + 1}, b.scalar_computation(hlo::Opcode::add, type));
+    if (call.has("bias")) sum = b.add(sum, c.broadcast_to(call, b.convert(c.tensor(call, "bias"), type), b.dims(sum)));
+    return c.to_result(call, sum);
+  }
+};
+
 /// Each element of a vector times each of another.
 template <TextConstant Name>
 struct LowerOuter {
@@ -352,6 +539,7 @@ using LinearAlgebraLowerings =
               LowerAddProduct<"aten.addmm", "mat1", "mat2">,
               LowerAddProduct<"aten.baddbmm", "batch1", "batch2">,
               LowerAddProduct<"aten.addmv", "mat", "vec">, LowerLinear, LowerOuter<"aten.outer">,
-              LowerOuter<"aten.ger">, LowerInner, LowerEinsum>;
+              LowerOuter<"aten.ger">, LowerInner, LowerEinsum, LowerAddOuter, LowerAddBatchedProducts, LowerVectorDot,
+              LowerKronecker, LowerTensorDot, LowerMultiDot, LowerCross, LowerVandermonde, LowerBilinear>;
 
 }  // namespace fxpass

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <fxpass/lower/convolution.hpp>
+#include <fxpass/lower/indexing.hpp>
 #include <fxpass/lower/reductions.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -50,6 +52,28 @@ constexpr auto pooling_window(auto& c, const Call& call, hlo::Value x, const hlo
   }
   return pooling;
 }
+
+/// The best of what is offered one after another: NaN counts as best, and of equal values the first. A place below 0 is none.
+struct BestSoFar {
+  hlo::Value value;
+  hlo::Value place;
+
+  constexpr void offer(auto& c, hlo::Value other, hlo::Value other_place) {
+    if (!value.valid()) {
+      value = other;
+      place = other_place;
+      return;
+    }
+    auto& b = c.builder();
+    const hlo::Value zero = c.full_like(other_place, 0);
+    hlo::Value is_better = b.compare(other, value, hlo::Direction::gt);
+    if (is_floating(b.dtype(other))) is_better = b.or_(is_better, b.compare(other, other, hlo::Direction::ne));
+    is_better = b.or_(is_better, b.compare(place, zero, hlo::Direction::lt));
+    is_better = b.and_(is_better, b.compare(other_place, zero, hlo::Direction::ge));
+    value = b.select(is_better, other, value);
+    place = b.select(is_better, other_place, place);
+  }
+};
 
 }  // namespace detail
 
@@ -99,7 +123,7 @@ struct LowerMaxPool {
     const hlo::Value padded = b.pad(x, b.lowest(b.dtype(x)), low, high, no_interior);
     const hlo::Value numbers = b.pad(b.broadcast_in_dim(flat, sizes, spatial_dims), b.constant(DType::i64, -1), low,
                                      high, no_interior);
-    hlo::Value best, best_place;
+    detail::BestSoFar best;
     for (std::int64_t n = 0; n < window_size; ++n) {
       hlo::Dims start(rank, 0), limit = b.dims(padded), stride(rank, 1);
       std::int64_t rest = n;
@@ -110,21 +134,9 @@ struct LowerMaxPool {
         stride[d] = w.stride;
         limit[d] = start[d] + (counts[d] - 1) * w.stride + 1;
       }
-      const hlo::Value value = b.slice(padded, start, limit, stride), place = b.slice(numbers, start, limit, stride);
-      if (n == 0) {
-        best = value;
-        best_place = place;
-        continue;
-      }
-      const hlo::Value zero = c.full_like(place, 0);
-      hlo::Value is_better = b.compare(value, best, hlo::Direction::gt);
-      if (is_floating(b.dtype(value))) is_better = b.or_(is_better, b.compare(value, value, hlo::Direction::ne));
-      is_better = b.or_(is_better, b.compare(best_place, zero, hlo::Direction::lt));
-      is_better = b.and_(is_better, b.compare(place, zero, hlo::Direction::ge));
-      best = b.select(is_better, value, best);
-      best_place = b.select(is_better, place, best_place);
+      best.offer(c, b.slice(padded, start, limit, stride), b.slice(numbers, start, limit, stride));
     }
-    return best_place;
+    return best.place;
   }
 };
 
@@ -145,7 +157,6 @@ struct LowerAvgPool {
     return c.to_result(call, b.divide(sum, counts(c, call, x, pooling)));
   }
 
- private:
   /// How many elements each window counts: padding if `count_include_pad`, never what `ceil_mode` adds behind it.
   static constexpr auto counts(auto& c, const Call& call, hlo::Value x, const detail::PoolingWindow& pooling)
       -> hlo::Value {
@@ -213,6 +224,184 @@ struct LowerAdaptiveAvgPool {
   }
 };
 
+/// Each dimension divided into as many parts as the result has places; the highest value of each, and its place.
+template <std::size_t Spatial, TextConstant Name>
+struct LowerAdaptiveMaxPool {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const auto metas = c.graph().values(call.id());
+    if (!x.valid() || metas.empty() || !metas[0].known || b.rank(x) < Spatial) return {};
+    const hlo::Dims from = b.dims(x), to = c.shape_of(metas[0]).dims;
+    const std::size_t first = from.size() - Spatial;
+    hlo::Dims spatial, spatial_dims;
+    std::int64_t offsets = 1;
+    hlo::Dims widest;
+    for (std::size_t d = first; d < from.size(); ++d) {
+      spatial.push_back(from[d]);
+      spatial_dims.push_back(static_cast<std::int64_t>(d));
+      std::int64_t width = 1;
+      for (std::int64_t part = 0; part < to[d]; ++part)
+        width = std::max(width, end_of(part, from[d], to[d]) - start_of(part, from[d], to[d]));
+      widest.push_back(width);
+      offsets *= width;
+    }
+    const std::int64_t count = hlo::Shape{DType::i64, spatial}.element_count();
+    const hlo::Value numbers =
+        b.broadcast_in_dim(b.reshape(b.iota({DType::i64, {count}}, 0), spatial), from, spatial_dims);
+    detail::BestSoFar best;
+    for (std::int64_t n = 0; n < offsets; ++n) {
+      hlo::Value value = x, place = numbers;
+      std::int64_t rest = n;
+      for (std::size_t d = from.size(); d-- > first;) {
+        const std::int64_t offset = rest % widest[d - first];
+        rest /= widest[d - first];
+        take_part(c, value, place, d, to[d], offset);
+      }
+      best.offer(c, value, place);
+    }
+    return c.members(call, {best.value, best.place});
+  }
+
+ private:
+  static constexpr auto start_of(std::int64_t part, std::int64_t size, std::int64_t parts) -> std::int64_t {
+    return part * size / parts;
+  }
+  static constexpr auto end_of(std::int64_t part, std::int64_t size, std::int64_t parts) -> std::int64_t {
+    return ((part + 1) * size + parts - 1) / parts;
+  }
+  /// Element `offset` of each part of dimension `d`; where a part is shorter its last one, with no place.
+  static constexpr void take_part(auto& c, hlo::Value& value, hlo::Value& place, std::size_t d, std::int64_t parts,
+                                  std::int64_t offset) {
+    auto& b = c.builder();
+    const std::int64_t size = b.dims(value)[d];
+    Pool<std::int64_t> places, is_there;
+    for (std::int64_t part = 0; part < parts; ++part) {
+      const std::int64_t at = start_of(part, size, parts) + offset, end = end_of(part, size, parts);
+      places.push_back(at < end ? at : end - 1);
+      is_there.push_back(at < end ? 1 : 0);
+    }
+    const hlo::Value list = b.constant(DType::i64, {parts}, places.view());
+    value = detail::gather(c, value, detail::index_of_dim(c, value, d, list));
+    place = detail::gather(c, place, detail::index_of_dim(c, place, d, list));
+    const hlo::Value mask = b.broadcast_in_dim(b.constant(DType::boolean, {parts}, is_there.view()), b.dims(place),
+                                               {static_cast<std::int64_t>(d)});
+    place = b.select(mask, place, c.full_like(place, -1));
+  }
+};
+
+/// Values put back where a maximum pool found them; zero elsewhere.
+template <std::size_t Spatial, TextConstant Name>
+struct LowerMaxUnpool {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self"), index = c.tensor(call, "indices");
+    const hlo::Shape result = c.result_shape(call);
+    if (!x.valid() || !index.valid() || result.rank() < Spatial) return {};
+    std::int64_t inside = 1, given = 1, planes = 1;
+    for (std::size_t d = 0; d < result.rank(); ++d) {
+      const bool is_spatial = d + Spatial >= result.rank();
+      (is_spatial ? inside : planes) *= result.dims[d];
+      if (is_spatial) given *= b.dims(x)[d];
+    }
+    const hlo::Dims rows{planes, given}, flat{planes, inside};
+    const hlo::Value places = detail::wrapped_index(c, b.reshape(index, rows), inside);
+    const auto at = detail::place_of_each(c, 1, places);
+    const hlo::Value zeros = c.full({b.dtype(x), flat}, 0);
+    if (at.count() == 0) return c.full(result, 0);
+    const hlo::Value put = detail::scatter(c, zeros, at, b.reshape(x, rows), b.scalar_computation(hlo::Opcode::copy, b.dtype(x)));
+    return b.reshape(put, result.dims);
+  }
+};
+
+namespace detail {
+
+/// The places of a window that runs over the last two dimensions.
+struct ImageWindow {
+  hlo::Dims kernel, dilation, padding, stride;
+  hlo::Dims counts;  ///< of places in each dimension
+
+  [[nodiscard]] constexpr auto extent(std::size_t d) const -> std::int64_t {  // that the places of one element cover
+    return (counts[d] - 1) * stride[d] + 1;
+  }
+};
+constexpr auto image_window(auto& c, const Call& call, std::int64_t height, std::int64_t width) -> ImageWindow {
+  ImageWindow window;
+  window.kernel = spatial_list(c, call, "kernel_size", 2, 1);
+  window.dilation = spatial_list(c, call, "dilation", 2, 1);
+  window.padding = spatial_list(c, call, "padding", 2, 0);
+  window.stride = spatial_list(c, call, "stride", 2, 1);
+  const hlo::Dims sizes{height, width};
+  for (std::size_t d = 0; d < 2; ++d)
+    window.counts.push_back((sizes[d] + 2 * window.padding[d] - window.dilation[d] * (window.kernel[d] - 1) - 1) /
+                                window.stride[d] + 1);
+  return window;
+}
+
+}  // namespace detail
+
+/// The windows of an image as columns.
+struct LowerImageToColumns {
+  static constexpr std::string_view op = "aten.im2col";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value given = c.tensor(call, "self");
+    const hlo::Shape result = c.result_shape(call);
+    if (!given.valid() || b.rank(given) < 3) return {};
+    hlo::Dims dims = b.dims(given);
+    if (dims.size() == 3) dims.insert(0, 1);
+    const auto window = detail::image_window(c, call, dims[2], dims[3]);
+    const hlo::Dims around{0, 0, window.padding[0], window.padding[1]};
+    const hlo::Value x = b.pad(b.reshape(given, dims), c.scalar(b.dtype(given), 0), around, around, {0, 0, 0, 0});
+    Pool<hlo::Value> parts;
+    for (std::int64_t i = 0; i < window.kernel[0]; ++i)
+      for (std::int64_t k = 0; k < window.kernel[1]; ++k) {
+        const std::int64_t top = i * window.dilation[0], left = k * window.dilation[1];
+        const hlo::Value part = b.slice(x, {0, 0, top, left},
+                                        {dims[0], dims[1], top + window.extent(0), left + window.extent(1)},
+                                        {1, 1, window.stride[0], window.stride[1]});
+        parts.push_back(b.reshape(part, {dims[0], dims[1], 1, window.counts[0], window.counts[1]}));
+      }
+    return b.reshape(b.concatenate(parts.view(), 2), result.dims);
+  }
+};
+
+/// The sum of such columns, each where its window was.
+struct LowerColumnsToImage {
+  static constexpr std::string_view op = "aten.col2im";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value given = c.tensor(call, "self");
+    const hlo::Shape result = c.result_shape(call);
+    const hlo::Dims sizes = c.integers(call, "output_size");
+    if (!given.valid() || sizes.size() != 2) return {};
+    const auto window = detail::image_window(c, call, sizes[0], sizes[1]);
+    const std::size_t rank = result.rank();
+    const std::int64_t batch = rank == 4 ? result.dims[0] : 1, channels = result.dims[rank - 3];
+    const DType type = ops::accumulate_type(b.dtype(given));
+    const hlo::Value x = b.reshape(b.convert(given, type), {batch, channels, window.kernel[0], window.kernel[1],
+                                                            window.counts[0], window.counts[1]});
+    hlo::Value sum;
+    for (std::int64_t i = 0; i < window.kernel[0]; ++i)
+      for (std::int64_t k = 0; k < window.kernel[1]; ++k) {
+        const hlo::Value part = b.slice(x, {0, 0, i, k, 0, 0}, {batch, channels, i + 1, k + 1, window.counts[0], window.counts[1]},
+                                        {1, 1, 1, 1, 1, 1});
+        hlo::Dims low{0, 0}, high{0, 0};
+        const hlo::Dims at{i, k};
+        for (std::size_t d = 0; d < 2; ++d) {
+          low.push_back(at[d] * window.dilation[d] - window.padding[d]);
+          high.push_back(sizes[d] - low[d + 2] - window.extent(d));
+        }
+        const hlo::Value placed = b.pad(b.reshape(part, {batch, channels, window.counts[0], window.counts[1]}), c.scalar(type, 0),
+                                        low, high, {0, 0, window.stride[0] - 1, window.stride[1] - 1});
+        sum = sum.valid() ? b.add(sum, placed) : placed;
+      }
+    return b.reshape(c.to_result(call, sum), result.dims);
+  }
+};
+
 /// The lowerings of this file.
 using PoolingLowerings =
     lowerings<LowerMaxPool<1, "aten.max_pool1d", "aten.max_pool1d_with_indices">,
@@ -221,6 +410,9 @@ using PoolingLowerings =
               LowerAvgPool<2, "aten.avg_pool2d">, LowerAvgPool<3, "aten.avg_pool3d">,
               LowerAdaptiveAvgPool<1, "aten.adaptive_avg_pool1d">,
               LowerAdaptiveAvgPool<2, "aten.adaptive_avg_pool2d", "aten._adaptive_avg_pool2d">,
-              LowerAdaptiveAvgPool<3, "aten.adaptive_avg_pool3d", "aten._adaptive_avg_pool3d">>;
+              LowerAdaptiveAvgPool<3, "aten.adaptive_avg_pool3d", "aten._adaptive_avg_pool3d">,
+              LowerAdaptiveMaxPool<1, "aten.adaptive_max_pool1d">, LowerAdaptiveMaxPool<2, "aten.adaptive_max_pool2d">,
+              LowerAdaptiveMaxPool<3, "aten.adaptive_max_pool3d">, LowerMaxUnpool<2, "aten.max_unpool2d">,
+              LowerMaxUnpool<3, "aten.max_unpool3d">, LowerImageToColumns, LowerColumnsToImage>;
 
 }  // namespace fxpass

@@ -433,6 +433,266 @@ struct LowerCumprod {
   }
 };
 
+/// Running logarithms of sums of exponentials.
+struct LowerLogCumSumExp {
+  static constexpr std::array<std::string_view, 2> op{"aten.logcumsumexp", "aten._logcumsumexp"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.accurate(c.tensor(call, "self"));
+    const std::size_t rank = b.rank(x);
+    if (!x.valid() || rank == 0) return c.to_result(call, x);
+    if (is_complex(b.dtype(x))) return c.unsupported(call, "of complex numbers");
+    const auto combine = [&](hlo::Value a, hlo::Value d) {
+      const hlo::Value large = b.maximum(a, d);
+      const hlo::Value rest = b.log_plus_one(b.exponential(b.negate(b.abs(b.subtract(a, d)))));
+      // Equal infinities have no difference.
+      const hlo::Value is_end = b.and_(b.compare(a, d, hlo::Direction::eq), b.not_(b.is_finite(a)));
+      return b.select(is_end, a, b.add(large, rest));
+    };
+    return c.to_result(call, detail::accumulate(c, x, c.dim(call, "dim", rank), b.lowest(b.dtype(x)), combine));
+  }
+};
+
+/// The mean of what is not NaN.
+struct LowerNanMean {
+  static constexpr std::string_view op = "aten.nanmean";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Shape result = c.result_shape(call);
+    const hlo::Value x = b.convert(c.tensor(call, "self"), ops::accumulate_type(result.dtype));
+    if (!x.valid()) return x;
+    const hlo::Dims dims = detail::reduced_dims(c, call, x);
+    const hlo::Value is_number = b.compare(x, x, hlo::Direction::eq);
+    const hlo::Value sum = detail::reduce(c, b.select(is_number, x, c.full_like(x, 0.0)), dims, hlo::Opcode::add);
+    const hlo::Value count = detail::reduce(c, b.convert(is_number, b.dtype(x)), dims, hlo::Opcode::add);
+    return b.reshape(b.convert(b.divide(sum, count), result.dtype), result.dims);
+  }
+};
+
+/// How many elements fall into each of so many equal parts between two numbers, the last part with its end.
+struct LowerHistogram {
+  static constexpr std::string_view op = "aten.histc";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Shape result = c.result_shape(call);
+    const hlo::Value given = c.tensor(call, "self");
+    if (!given.valid()) return given;
+    const DType type = ops::accumulate_type(b.dtype(given));
+    const std::int64_t count = b.shape(given).element_count(), bins = c.integer(call, "bins");
+    if (!is_floating(type)) return c.unsupported(call, "of integers");
+    const hlo::Value x = b.reshape(b.convert(given, type), {count});
+    const Number low = c.number(call, "min"), high = c.number(call, "max");
+    hlo::Value from = c.scalar(type, low.real), to = c.scalar(type, high.real);
+    if (low.real == high.real && count != 0) {
+      // The numbers of the tensor themselves are the ends; equal ones are moved apart by 1.
+      from = reduce_all(c, x, hlo::Opcode::minimum);
+      to = reduce_all(c, x, hlo::Opcode::maximum);
+    }
+    const hlo::Value is_point = b.compare(from, to, hlo::Direction::eq), one = c.scalar(type, 1.0);
+    const hlo::Value first = b.select(is_point, b.subtract(from, one), from), last = b.select(is_point, b.add(to, one), to);
+    const hlo::Dims line{count};
+    const hlo::Value start = b.broadcast(first, line), end = b.broadcast(last, line);
+    const hlo::Value part = b.divide(b.multiply(b.subtract(x, start), c.full_like(x, static_cast<double>(bins))), b.subtract(end, start));
+    const hlo::Value number = b.minimum(b.floor(part), c.full_like(part, static_cast<double>(bins - 1)));
+    const hlo::Value is_inside = b.and_(b.compare(x, start, hlo::Direction::ge), b.compare(x, end, hlo::Direction::le));
+    const hlo::Dims pairs{count, bins};
+    const hlo::Value is_in = b.compare(b.broadcast_in_dim(number, pairs, {0}), b.iota({type, pairs}, 1), hlo::Direction::eq);
+    const hlo::Value counted = b.and_(is_in, b.broadcast_in_dim(is_inside, pairs, {0}));
+    return b.convert(detail::reduce(c, b.convert(counted, type), {0}, hlo::Opcode::add), result.dtype);
+  }
+
+ private:
+  static constexpr auto reduce_all(auto& c, hlo::Value x, hlo::Opcode how) -> hlo::Value {
+    return detail::reduce(c, x, {0}, how);
+  }
+};
+
+/// Differences of neighbours divided by their distance: of the element after and the one before, at the ends of one side.
+struct LowerNumericalGradient {
+  static constexpr std::string_view op = "aten.gradient";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const hlo::Value given = c.tensor(call, "self");
+    if (!given.valid()) return {};
+    const hlo::Value x = is_floating(b.dtype(given)) ? given : c.accurate(given);
+    const std::size_t rank = b.rank(x);
+    hlo::Dims dims = hlo::iota_dims(rank);
+    if (call.has("dim")) {
+      dims = c.integers(call, "dim");
+      for (std::int64_t& d : dims) d = static_cast<std::int64_t>(c.wrapped_dim(call, d, rank));
+    }
+    const std::int64_t order = c.integer(call, "edge_order");
+    if (order != 1 && order != 2) return refuse(c, call, "with edges of this order");
+    Pool<hlo::Value> results;
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      const std::int64_t d = dims[i], size = b.dims(x)[static_cast<std::size_t>(d)];
+      const hlo::Value places = coordinates(c, call, i, dims.size(), size, b.dtype(x));
+      if (!places.valid() || size < 2) return refuse(c, call, "with this spacing");
+      const auto cut = [&](hlo::Value v, std::int64_t dim, std::int64_t from, std::int64_t to) {
+        return b.slice_in_dim(v, dim, from, to);
+      };
+      const auto slope = [&](std::int64_t from, std::int64_t to, std::int64_t by) {
+        const hlo::Value rise = b.subtract(cut(x, d, from + by, to + by), cut(x, d, from, to));
+        const hlo::Value run = b.subtract(cut(places, 0, from + by, to + by), cut(places, 0, from, to));
+        return b.divide(rise, b.broadcast_in_dim(run, b.dims(rise), {d}));
+      };
+      if (order == 2 && size < 3) return refuse(c, call, "with edges of second order and fewer than three elements");
+      Pool<hlo::Value> parts;
+      parts.push_back(order == 1 ? slope(0, 1, 1) : edge(c, x, places, d, 0, false));
+      if (size > 2) parts.push_back(inner(c, x, places, d, size));
+      parts.push_back(order == 1 ? slope(size - 2, size - 1, 1) : edge(c, x, places, d, size - 3, true));
+      results.push_back(c.builder().convert(b.concatenate(parts.view(), d), b.dtype(x)));
+    }
+    return results;
+  }
+
+ private:
+  static constexpr auto refuse(auto& c, const Call& call, std::string_view why) -> Pool<hlo::Value> {
+    c.unsupported(call, why);
+    return {};
+  }
+  /// Where the elements of the i-th dimension are, as a vector.
+  static constexpr auto coordinates(auto& c, const Call& call, std::size_t i, std::size_t count, std::int64_t size, DType type)
+      -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value numbers = b.convert(b.iota({DType::i64, {size}}, 0), type);
+    if (!call.has("spacing")) return numbers;
+    if (const auto list = call.list("spacing")) {
+      if (list->size() != count) return {};
+      const Argument& one = (*list)[i];
+      if (one.is_node()) return b.convert(c.tensor(call, one, "spacing"), type);
+      const auto number = c.number_of(one);
+      return number ? b.multiply(numbers, c.full_like(numbers, number->real)) : hlo::Value{};
+    }
+    return b.multiply(numbers, c.full_like(numbers, c.number(call, "spacing").real));
+  }
+  /// The slope at an end of the parabola through three elements, the first of which is `from`.
+  static constexpr auto edge(auto& c, hlo::Value x, hlo::Value places, std::int64_t d, std::int64_t from, bool is_end)
+      -> hlo::Value {
+    auto& b = c.builder();
+    const auto place = [&](std::int64_t n) { return b.slice_in_dim(places, 0, from + n, from + n + 1); };
+    const hlo::Value before = b.subtract(place(1), place(0)), after = b.subtract(place(2), place(1));
+    const hlo::Value both = b.add(before, after);
+    // At the end all is the other way round.
+    const hlo::Value own = is_end ? after : before, other = is_end ? before : after;
+    const hlo::Value near = b.divide(b.add(own, both), b.multiply(own, both));
+    const hlo::Value middle = b.divide(both, b.multiply(own, other)), far = b.divide(own, b.multiply(other, both));
+    const auto weigh = [&](hlo::Value weight, std::int64_t n) {
+      const hlo::Value part = b.slice_in_dim(x, d, from + n, from + n + 1);
+      return b.multiply(b.broadcast_in_dim(weight, b.dims(part), {d}), part);
+    };
+    const hlo::Value rise = b.subtract(b.subtract(weigh(middle, 1), weigh(near, is_end ? 2 : 0)), weigh(far, is_end ? 0 : 2));
+    return is_end ? b.negate(rise) : rise;
+  }
+  /// Of unequal distances both slopes count, each by the other's distance.
+  static constexpr auto inner(auto& c, hlo::Value x, hlo::Value places, std::int64_t d, std::int64_t size) -> hlo::Value {
+    auto& b = c.builder();
+    const auto at = [&](hlo::Value v, std::int64_t dim, std::int64_t offset) {
+      return b.slice_in_dim(v, dim, offset, size - 2 + offset);
+    };
+    const hlo::Value before = b.subtract(at(places, 0, 1), at(places, 0, 0)), after = b.subtract(at(places, 0, 2), at(places, 0, 1));
+    const hlo::Value both = b.add(before, after);
+    const auto weigh = [&](hlo::Value weight, std::int64_t offset) {
+      const hlo::Value part = at(x, d, offset);
+      return b.multiply(b.broadcast_in_dim(weight, b.dims(part), {d}), part);
+    };
+    const hlo::Value first = b.negate(b.divide(after, b.multiply(before, both)));
+    const hlo::Value middle = b.divide(b.subtract(after, before), b.multiply(before, after));
+    const hlo::Value last = b.divide(before, b.multiply(after, both));
+    return b.add(b.add(weigh(first, 0), weigh(middle, 1)), weigh(last, 2));
+  }
+};
+
+namespace detail {
+/// Sums along a dimension of the areas between neighbours: half the sum of both times their distance.
+constexpr auto trapezoids(auto& c, const Call& call, hlo::Value y, std::size_t dim) -> hlo::Value {
+  auto& b = c.builder();
+  const auto along = static_cast<std::int64_t>(dim);
+  const auto pairs = [&](hlo::Value v, std::int64_t at, bool add) {
+    const std::int64_t length = b.dims(v)[static_cast<std::size_t>(at)];
+    const hlo::Value after = b.slice_in_dim(v, at, 1, length), before = b.slice_in_dim(v, at, 0, length - 1);
+    return add ? b.add(after, before) : b.subtract(after, before);
+  };
+  const hlo::Value sums = pairs(y, along, true);
+  hlo::Value area = b.multiply(sums, c.full_like(sums, 0.5));
+  if (!call.schema().find("x")) return b.multiply(area, c.full_like(area, c.number(call, "dx")));
+  const hlo::Value x = b.convert(c.tensor(call, "x"), b.dtype(y));
+  if (!x.valid()) return x;
+  // One line of places for all, or one for each.
+  if (b.rank(x) == 1)
+    return b.multiply(area, b.broadcast_in_dim(pairs(x, 0, false), b.dims(area), {along}));
+  hlo::Dims of_x = b.dims(x);
+  while (of_x.size() < b.rank(y)) of_x.insert(0, 1);
+  const hlo::Value width = pairs(b.reshape(x, of_x), along, false);
+  const hlo::Dims common = c.common_dims(call, b.dims(width), b.dims(area));
+  area = c.broadcast_to(call, area, common);
+  return b.multiply(area, c.broadcast_to(call, width, common));
+}
+}  // namespace detail
+
+/// The integral of a line through points, whole or up to each of them.
+template <bool IsRunning, TextConstant... Names>
+struct LowerTrapezoid {
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Shape result = c.result_shape(call);
+    const hlo::Value y = b.convert(c.tensor(call, "y"), ops::accumulate_type(result.dtype));
+    if (!y.valid() || b.rank(y) == 0) return c.full(result, 0);
+    const std::size_t dim = c.dim(call, "dim", b.rank(y));
+    if (b.dims(y)[dim] == 0) return c.full(result, 0);
+    const hlo::Value areas = detail::trapezoids(c, call, y, dim);
+    if (!areas.valid()) return areas;
+    const hlo::Value sum =
+        IsRunning ? detail::accumulate(c, areas, dim, c.scalar(b.dtype(areas), 0), [&](auto a, auto d) { return b.add(a, d); })
+                  : detail::reduce(c, areas, {static_cast<std::int64_t>(dim)}, hlo::Opcode::add);
+    return b.reshape(b.convert(sum, result.dtype), result.dims);
+  }
+};
+
+/// Norms of a tensor, of vectors along a dimension, and of matrices in two: those that need no singular values.
+struct LowerMatrixNorm {
+  static constexpr std::array<std::string_view, 2> op{"aten.linalg_norm", "aten.linalg_matrix_norm"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Shape result = c.result_shape(call);
+    hlo::Value x = c.tensor(call, "self");
+    if (!x.valid()) return x;
+    if (call.has("dtype")) x = b.convert(x, *call.dtype("dtype"));
+    if (is_complex(b.dtype(x))) return c.unsupported(call, "of complex numbers");
+    x = b.abs(c.accurate(x));
+    hlo::Dims dims = hlo::iota_dims(b.rank(x));
+    const bool has_dims = call.schema().base() == "aten.linalg_matrix_norm" || call.has("dim");
+    hlo::Dims ordered = dims;
+    if (has_dims) {
+      ordered = c.integers(call, "dim");
+      for (std::int64_t& d : ordered) d = static_cast<std::int64_t>(c.wrapped_dim(call, d, b.rank(x)));
+      dims = c.dims(call, "dim", b.rank(x));
+    }
+    const auto word = call.string("ord");
+    const bool has_order = call.has("ord") || word;
+    hlo::Value norm;
+    if (!has_order && !has_dims) {
+      const hlo::Value line = b.reshape(x, {b.shape(x).element_count()});
+      norm = detail::norm_keeping(c, line, {0}, 2);
+    } else if (ordered.size() == 1 || (!has_order && ordered.size() != 2)) {
+      norm = detail::norm_keeping(c, x, dims, has_order ? c.number(call, "ord").real : 2.0);
+    } else if (!has_order || (word && *word == "fro")) {
+      norm = detail::norm_keeping(c, x, dims, 2);
+    } else {
+      const double order = word ? 0.0 : c.number(call, "ord").real;
+      constexpr double infinity = std::numeric_limits<double>::infinity();
+      const bool of_columns = order == 1 || order == -1, of_rows = order == infinity || order == -infinity;
+      if ((!of_columns && !of_rows) || ordered.size() != 2) return c.unsupported(call, "by singular values");
+      const std::size_t summed = of_columns ? 0 : 1;
+      const hlo::Value sums = detail::reduce_keeping(c, x, {ordered[summed]}, hlo::Opcode::add);
+      norm = detail::reduce_keeping(c, sums, {ordered[1 - summed]},
+                                    order > 0 ? hlo::Opcode::maximum : hlo::Opcode::minimum);
+    }
+    return b.reshape(b.convert(norm, result.dtype), result.dims);
+  }
+};
+
 /// Running extremes and where each was last met; NaN stays once it came.
 template <TextConstant Name, hlo::Direction Side>
 struct LowerRunningExtreme {
@@ -499,6 +759,8 @@ using ReductionLowerings =
               LowerRunningExtreme<"aten.cummin", hlo::Direction::le>, LowerVariance<"aten.var", false>,
               LowerVariance<"aten.std", true>, LowerVarMean, LowerStdMean, LowerMinAndMax, LowerCountNonzero,
               LowerNanSum, LowerLogSumExp, LowerDiff, LowerNorm<"aten.linalg_vector_norm", "ord">,
-              LowerNorm<"aten.norm", "p">, LowerPythonNorm, LowerNormalize>;
+              LowerNorm<"aten.norm", "p">, LowerPythonNorm, LowerNormalize, LowerLogCumSumExp, LowerNanMean,
+              LowerTrapezoid<false, "aten.trapezoid", "aten.trapz">,
+              LowerTrapezoid<true, "aten.cumulative_trapezoid">, LowerMatrixNorm, LowerHistogram, LowerNumericalGradient>;
 
 }  // namespace fxpass

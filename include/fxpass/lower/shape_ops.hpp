@@ -204,10 +204,10 @@ struct LowerSelect {
 
 /// Pieces one after another along a dimension; how long each is, the results' metadata says.
 struct LowerSplit {
-  static constexpr std::array<std::string_view, 11> op{
+  static constexpr std::array<std::string_view, 12> op{
       "aten.split",        "aten.split_with_sizes", "aten.chunk",        "aten.split_copy",
       "aten.tensor_split", "aten.unsafe_split",     "aten.unsafe_chunk", "aten.unsafe_split_with_sizes",
-      "aten.hsplit",       "aten.vsplit",           "aten.dsplit"};
+      "aten.hsplit",       "aten.vsplit",           "aten.dsplit",       "aten.split_with_sizes_copy"};
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
     const hlo::Value x = c.tensor(call, "self");
     const std::size_t dim = dim_of(c, call, c.builder().rank(x));
@@ -357,6 +357,34 @@ struct LowerFlip {
   }
 };
 
+template <TextConstant Name, std::int64_t Dim>
+struct LowerFlipOf {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return c.builder().reverse(c.tensor(call, "self"), {Dim});
+  }
+};
+
+/// Turned by right angles in the plane of two dimensions, from the first to the second.
+struct LowerRotate {
+  static constexpr std::string_view op = "aten.rot90";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const hlo::Dims dims = c.integers(call, "dims");
+    if (dims.size() != 2) return c.fail(call, DiagnosticCode::eager_would_raise, "a plane has two dimensions");
+    const std::size_t first = c.wrapped_dim(call, dims[0], b.rank(x)), second = c.wrapped_dim(call, dims[1], b.rank(x));
+    const auto from = static_cast<std::int64_t>(first), to = static_cast<std::int64_t>(second);
+    const std::int64_t turns = (c.integer(call, "k") % 4 + 4) % 4;
+    if (turns == 0) return x;
+    if (turns == 2) return b.reverse(x, {from, to});
+    hlo::Dims order = hlo::iota_dims(b.rank(x));
+    order[first] = to;
+    order[second] = from;
+    return b.transpose(b.reverse(x, {turns == 1 ? to : from}), order);
+  }
+};
+
 struct LowerRoll {
   static constexpr std::string_view op = "aten.roll";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -395,6 +423,25 @@ struct LowerRepeat {
       spread.push_back(dims[d - shift]);
     }
     return b.reshape(b.broadcast_in_dim(x, spread, places), c.result_shape(call).dims);
+  }
+};
+
+/// The same; fewer counts than dimensions stand for the last ones.
+struct LowerTile {
+  static constexpr std::string_view op = "aten.tile";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    hlo::Dims counts = c.integers(call, "dims"), dims = b.dims(x), spread, places;
+    if (!x.valid()) return x;
+    while (counts.size() < dims.size()) counts.insert(0, 1);
+    while (dims.size() < counts.size()) dims.insert(0, 1);
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      if (counts[d] != 1) spread.push_back(counts[d]);
+      places.push_back(static_cast<std::int64_t>(spread.size()));
+      spread.push_back(dims[d]);
+    }
+    return b.reshape(b.broadcast_in_dim(b.reshape(x, dims), spread, places), c.result_shape(call).dims);
   }
 };
 
@@ -437,6 +484,85 @@ struct LowerAtLeast {
     for (std::uint32_t i = 0; i < list.size() && i < metas.size(); ++i)
       list[i] = c.builder().reshape(list[i], c.shape_of(metas[i]).dims);
     return list;
+  }
+};
+
+/// Tensors of at least so many dimensions one behind the other along dimension `Dim`; vectors are rows, or columns.
+template <std::size_t Dim, std::size_t AtLeast, TextConstant... Names>
+struct LowerStackedAlong {
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Shape result = c.result_shape(call);
+    Pool<hlo::Value> parts;
+    for (const hlo::Value part : c.tensors(call, "tensors")) {
+      hlo::Dims dims = b.dims(part);
+      while (dims.size() < AtLeast) {
+        // A vector is a row of a stack of rows, and a column of a stack of columns; a third dimension comes last.
+        const bool is_row = (Dim != 1 && dims.size() < 2) || dims.empty();
+        dims.insert(is_row ? 0 : dims.size(), 1);
+      }
+      parts.push_back(b.reshape(b.convert(part, result.dtype), dims));
+    }
+    if (parts.empty()) return c.fail(call, DiagnosticCode::eager_would_raise, "needs a tensor");
+    return b.concatenate(parts.view(), static_cast<std::int64_t>(result.rank() == 1 ? 0 : Dim));
+  }
+};
+
+/// Matrices along a diagonal, zero elsewhere; a vector is a row.
+struct LowerBlockDiagonal {
+  static constexpr std::string_view op = "aten.block_diag";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Shape result = c.result_shape(call);
+    Pool<hlo::Value> rows;
+    std::int64_t before = 0;
+    for (const hlo::Value block : c.tensors(call, "tensors")) {
+      hlo::Dims dims = b.dims(block);
+      while (dims.size() < 2) dims.insert(0, 1);
+      const hlo::Value matrix = b.reshape(b.convert(block, result.dtype), dims);
+      const std::int64_t behind = result.dims[1] - before - dims[1];
+      rows.push_back(b.pad(matrix, c.scalar(result.dtype, 0), {0, before}, {0, behind}, {0, 0}));
+      before += dims[1];
+    }
+    return rows.empty() ? c.full(result, 0) : b.concatenate(rows.view(), 0);
+  }
+};
+
+/// Summed over the dimensions that broadcasting to its shape would have stretched.
+struct LowerSumToSize {
+  static constexpr std::string_view op = "aten.sum_to_size";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Shape result = c.result_shape(call);
+    const DType type = ops::accumulate_type(result.dtype);
+    const hlo::Value x = b.convert(c.tensor(call, "self"), type);
+    if (!x.valid() || b.rank(x) < result.rank()) return {};
+    const std::size_t shift = b.rank(x) - result.rank();
+    hlo::Dims dims;
+    for (std::size_t d = 0; d < b.rank(x); ++d)
+      if (d < shift || (result.dims[d - shift] == 1 && b.dims(x)[d] != 1)) dims.push_back(static_cast<std::int64_t>(d));
+    if (dims.empty()) return b.convert(x, result.dtype);
+    const hlo::Value sum = b.reduce(x, c.scalar(type, 0), dims, b.scalar_computation(hlo::Opcode::add, type));
+    return b.reshape(b.convert(sum, result.dtype), result.dims);
+  }
+};
+
+/// Channels in groups, of which one takes turns with the others.
+struct LowerChannelShuffle {
+  static constexpr std::array<std::string_view, 2> op{"aten.channel_shuffle", "aten.native_channel_shuffle"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const std::int64_t groups = c.integer(call, "groups");
+    if (!x.valid() || groups < 1 || b.rank(x) < 3) return {};
+    const hlo::Dims whole = b.dims(x);
+    hlo::Dims split{whole[0], groups, whole[1] / groups}, order{0, 2, 1};
+    for (std::size_t d = 2; d < whole.size(); ++d) {
+      split.push_back(whole[d]);
+      order.push_back(static_cast<std::int64_t>(d + 1));
+    }
+    return b.reshape(b.transpose(b.reshape(x, split), order), whole);
   }
 };
 
@@ -524,8 +650,11 @@ struct LowerTriangle {
 using ShapeLowerings =
     lowerings<LowerIdentity, LowerNothing, LowerReshape, LowerExpand, LowerPermute, LowerTranspose,
               LowerSwapAxes, LowerSwapDims, LowerMatrixTranspose, LowerMoveDim, LowerSlice, LowerNarrow, LowerSelect,
-              LowerSplit, LowerUnbind, LowerSelectScatter, LowerSliceScatter, LowerCat, LowerStack, LowerFlip, LowerRoll,
-              LowerRepeat, LowerRepeatInterleave, LowerBroadcastTensors, LowerAtLeast,
+              LowerSplit, LowerUnbind, LowerFlipOf<"aten.flipud", 0>, LowerFlipOf<"aten.fliplr", 1>, LowerRotate,
+              LowerStackedAlong<1, 1, "aten.hstack">, LowerStackedAlong<0, 2, "aten.vstack", "aten.row_stack">,
+              LowerStackedAlong<1, 2, "aten.column_stack">, LowerStackedAlong<2, 3, "aten.dstack">, LowerBlockDiagonal,
+              LowerSumToSize, LowerChannelShuffle, LowerSelectScatter, LowerSliceScatter, LowerCat, LowerStack, LowerFlip, LowerRoll,
+              LowerRepeat, LowerTile, LowerRepeatInterleave, LowerBroadcastTensors, LowerAtLeast,
               LowerMeshgrid, LowerCartesianProduct, LowerFlattenTensors, LowerUnflattenTensors, LowerConstantPad,
               LowerTriangle<"aten.tril", hlo::Direction::le>, LowerTriangle<"aten.triu", hlo::Direction::ge>>;
 

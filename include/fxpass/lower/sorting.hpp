@@ -137,8 +137,139 @@ struct LowerKthValue {
   }
 };
 
+namespace detail {
+/// The element of each line that stands at `place`, a number for each line with the dimension kept.
+constexpr auto pick_along(auto& c, hlo::Value x, std::size_t dim, hlo::Value place) -> hlo::Value {
+  auto& b = c.builder();
+  const hlo::Dims dims{static_cast<std::int64_t>(dim)};
+  const hlo::Value numbers = b.iota({DType::i64, b.dims(x)}, dims[0]);
+  const hlo::Value is_there = b.compare(numbers, spread_over(c, place, x, dims), hlo::Direction::eq);
+  return reduce_keeping(c, b.select(is_there, x, c.full_like(x, 0)), dims, hlo::Opcode::add);
+}
+}  // namespace detail
+
+/// The median of what is not NaN; NaN where there is nothing else.
+struct LowerNanMedian {
+  static constexpr std::string_view op = "aten.nanmedian";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    if (!x.valid()) return {};
+    const bool is_whole = !call.schema().find("dim");
+    const hlo::Dims all{b.shape(x).element_count()};
+    const hlo::Value line = is_whole || b.rank(x) == 0 ? b.reshape(x, all) : x;
+    const std::size_t dim = is_whole ? 0 : c.dim(call, "dim", b.rank(x));
+    const hlo::Dims dims{static_cast<std::int64_t>(dim)};
+    const auto sorted = detail::sort_along(c, line, dim, false);
+    const hlo::Value is_number = b.convert(b.compare(line, line, hlo::Direction::eq), DType::i64);
+    const hlo::Value count = detail::reduce_keeping(c, is_number, dims, hlo::Opcode::add);
+    // The lower one of two in the middle, and the first of all where there are NaN alone.
+    const hlo::Value one = c.full_like(count, 1);
+    const hlo::Value place = b.divide(b.maximum(b.subtract(count, one), c.full_like(count, 0)), c.full_like(count, 2));
+    return c.members(call, {detail::pick_along(c, sorted.values, dim, place),
+                            detail::pick_along(c, sorted.places, dim, place)});
+  }
+};
+
+/// The most frequent value of each line, the smallest of several, and the last place that has it.
+struct LowerMode {
+  static constexpr std::string_view op = "aten.mode";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    if (!x.valid()) return {};
+    if (b.rank(x) == 0) return c.members(call, {x, b.constant(DType::i64, 0)});
+    const std::size_t dim = c.dim(call, "dim", b.rank(x));
+    const auto along = static_cast<std::int64_t>(dim);
+    const auto sorted = detail::sort_along(c, x, dim, false);
+    const std::int64_t size = b.dims(x)[dim];
+    // How many equal elements there are up to each: its place less that of the first of them.
+    const hlo::Value place = b.iota({DType::i64, b.dims(x)}, along);
+    hlo::Value begins = place;
+    if (size > 1) {
+      const hlo::Value before = b.slice_in_dim(sorted.values, along, 0, size - 1);
+      const hlo::Value differs = b.compare(b.slice_in_dim(sorted.values, along, 1, size), before, hlo::Direction::ne);
+      hlo::Dims low(b.rank(x), 0);
+      low[dim] = 1;
+      const hlo::Value is_first =
+          b.pad(differs, b.constant(DType::boolean, true), low, hlo::Dims(b.rank(x), 0), hlo::Dims(b.rank(x), 0));
+      begins = detail::accumulate(c, b.select(is_first, place, c.full_like(place, 0)), dim, c.scalar(DType::i64, 0),
+                                  [&](auto a, auto d) { return b.maximum(a, d); });
+    }
+    const auto most = detail::extreme_along(c, b.subtract(place, begins), dim, hlo::Opcode::maximum);
+    return c.members(call, {detail::pick_along(c, sorted.values, dim, most.place),
+                            detail::pick_along(c, sorted.places, dim, most.place)});
+  }
+};
+
+/// The element at a part of the way from the smallest to the largest, or between the two that are nearest.
+template <TextConstant Name, bool IgnoresNan>
+struct LowerQuantile {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    hlo::Value x = c.tensor(call, "self");
+    const Operand q = c.operand(call, "q");
+    if (!x.valid()) return x;
+    const hlo::Dims all{b.shape(x).element_count()};
+    if (!call.has("dim") || b.rank(x) == 0) x = b.reshape(x, all);
+    const std::size_t dim = call.has("dim") ? c.dim(call, "dim", b.rank(x)) : 0;
+    const hlo::Dims dims{static_cast<std::int64_t>(dim)};
+    const DType type = b.dtype(x);
+    const hlo::Value sorted = detail::sort_along(c, x, dim, false).values;
+    const hlo::Value is_number = b.convert(b.compare(x, x, hlo::Direction::eq), DType::i64);
+    const hlo::Value count = detail::reduce_keeping(c, is_number, dims, hlo::Opcode::add);
+    const hlo::Value last = c.full_like(count, b.dims(x)[dim] - 1);
+    const hlo::Value zero = c.full_like(count, 0);
+    const hlo::Value highest = IgnoresNan ? b.maximum(b.subtract(count, c.full_like(count, 1)), zero) : last;
+    const hlo::Value has_nan = b.compare(count, c.full_like(count, b.dims(x)[dim]), hlo::Direction::lt);
+
+    const hlo::Value line = q.is_number() ? hlo::Value{} : b.convert(q.value, type);
+    const std::int64_t quantiles = q.is_number() || b.rank(q.value) == 0 ? 1 : b.dims(q.value)[0];
+    Pool<hlo::Value> results;
+    for (std::int64_t i = 0; i < quantiles; ++i) {
+      const hlo::Value at = q.is_number()        ? c.scalar(type, q.number->real)
+                            : b.rank(line) == 0 ? line
+                                                : b.reshape(b.slice_in_dim(line, 0, i, i + 1), {});
+      hlo::Value rank = b.multiply(b.broadcast(at, b.dims(highest)), b.convert(highest, type));
+      // One NaN makes all of it NaN: the last in order is one.
+      if (!IgnoresNan) rank = b.select(has_nan, b.convert(last, type), rank);
+      const hlo::Value one = b.reshape(interpolated(c, call, sorted, dim, rank), dropped(b.dims(rank), dim));
+      hlo::Dims stacked = b.dims(one);
+      stacked.insert(0, 1);
+      results.push_back(b.reshape(one, stacked));
+    }
+    if (results.empty()) return c.full(c.result_shape(call), 0);
+    return b.reshape(b.concatenate(results.view(), 0), c.result_shape(call).dims);
+  }
+
+ private:
+  static constexpr auto dropped(hlo::Dims dims, std::size_t dim) -> hlo::Dims {
+    dims.erase(dim);
+    return dims;
+  }
+  static constexpr auto interpolated(auto& c, const Call& call, hlo::Value sorted, std::size_t dim, hlo::Value rank)
+      -> hlo::Value {
+    auto& b = c.builder();
+    const std::string_view how = call.string("interpolation").value_or("linear");
+    const auto pick = [&](hlo::Value place) { return detail::pick_along(c, sorted, dim, b.convert(place, DType::i64)); };
+    if (how == "lower") return pick(b.floor(rank));
+    if (how == "higher") return pick(b.ceil(rank));
+    if (how == "nearest") return pick(b.round_nearest_even(rank));
+    if (how != "linear" && how != "midpoint") return c.unsupported(call, text_of("interpolation '", how, "'"));
+    const hlo::Value below = pick(b.floor(rank)), above = pick(b.ceil(rank));
+    const hlo::Value weight = how == "linear" ? b.subtract(rank, b.floor(rank)) : c.full_like(rank, 0.5);
+    // From the nearer end, as `lerp`.
+    const hlo::Value difference = b.subtract(above, below);
+    const hlo::Value from_end = b.subtract(above, b.multiply(difference, b.subtract(c.full_like(weight, 1), weight)));
+    const hlo::Value is_near = b.compare(weight, c.full_like(weight, 0.5), hlo::Direction::lt);
+    return b.select(is_near, b.add(below, b.multiply(weight, difference)), from_end);
+  }
+};
+
 /// The lowerings of this file.
 using SortingLowerings = lowerings<LowerSort, LowerArgsort, LowerMsort, LowerTopk,
-                                   LowerKthValue<"aten.kthvalue">, LowerKthValue<"aten.median">>;
+                                   LowerKthValue<"aten.kthvalue">, LowerKthValue<"aten.median">, LowerNanMedian, LowerMode,
+                                   LowerQuantile<"aten.quantile", false>, LowerQuantile<"aten.nanquantile", true>>;
 
 }  // namespace fxpass

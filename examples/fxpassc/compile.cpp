@@ -272,6 +272,7 @@ auto write_folder(const std::vector<Result>& results, const CompileOptions& opti
   paths.push_back((folder / "manifest.json").string());
   texts.push_back(manifest_of(results, options.form));
   std::vector<OutputFile> files;
+  files.reserve(paths.size());
   for (std::size_t i = 0; i < paths.size(); ++i) files.push_back({paths[i], texts[i]});
   return write_files(Span<const OutputFile>(files.data(), files.size()));
 }

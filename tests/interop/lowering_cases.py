@@ -470,6 +470,8 @@ group(
     slice_and_tensor=lambda x, i, j, k, one: x[1:3, i],
     new_and_tensor=lambda x, i, j, k, one: x[None, i],
     index_select=lambda x, i, j, k, one: x.index_select(1, i.abs()),
+    one_hot=lambda x, i, j, k, one: torch.nn.functional.one_hot(i.abs(), 7),
+    one_hot_scalar=lambda x, i, j, k, one: torch.nn.functional.one_hot(k.abs(), 4),
     index_select_scalar=lambda x, i, j, k, one: x.index_select(0, k),
     int32=lambda x, i, j, k, one: x[i.int()],
     embedding=lambda x, i, j, k, one: F.embedding(i.abs(), x[0]),

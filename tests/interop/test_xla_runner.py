@@ -79,7 +79,7 @@ add {
 
 ENTRY main {
   x = f32[2]{0} parameter(0)
-  reduced = f32[2]{0} all-reduce(x), replica_groups={{0,1},{2,3}}, to_apply=add
+  reduced = f32[2]{0} all-reduce(x), replica_groups={{0,1},{2,3},{4,5},{6,7}}, to_apply=add
   ROOT y = (f32[2]{0}) tuple(reduced)
 }
 """
@@ -91,7 +91,8 @@ ENTRY main {
     }
     values = [{"x": torch.tensor([1.0, 10.0 * device])} for device in range(DEVICES)]
     outputs = Session(Executable(text, replicas=DEVICES), signature, values).run()
-    assert [out[0].tolist() for out in outputs] == [[2.0, 10.0], [2.0, 10.0], [2.0, 50.0], [2.0, 50.0]]
+    assert [out[0].tolist() for out in outputs[::2]] == [[2.0, 10.0], [2.0, 50.0], [2.0, 90.0], [2.0, 130.0]]
+    assert [out[0].tolist() for out in outputs[1::2]] == [out[0].tolist() for out in outputs[::2]]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ input, donates what the module aliases, and writes outputs back as io_map says.
 import os
 import re
 
-DEVICES = 4
+DEVICES = 8
 # Read by XLA once, when jax is imported. The CPU backend's defaults trade exactness for speed: min and max
 # drop NaN, and a pair of conversions f32 -> bf16 -> f32 is removed, which eager PyTorch does not do.
 os.environ["XLA_FLAGS"] = " ".join(

@@ -57,18 +57,42 @@ constexpr auto averaged_over(auto& c, const Call& call, hlo::Value sum, std::int
   return c.builder().divide(sum, c.full_like(sum, count));
 }
 
+/// Who meets, of a collective that states how many these are.
+constexpr auto meeters_of_stated_size(auto& c, const Call& call) -> std::optional<Meeters> {
+  auto who = meeters(c, call);
+  if (!who || c.integer(call, "group_size") == who->group_size) return who;
+  c.fail(call, DiagnosticCode::invalid_process_group, "group_size is not that of the group");
+  return std::nullopt;
+}
+/// A collective for each tensor in a list, on a channel of its own.
+constexpr auto for_each_tensor(auto& c, const Call& call, std::optional<Meeters> who, auto collective)
+    -> Pool<hlo::Value> {
+  Pool<hlo::Value> results;
+  if (!who) return results;
+  for (const hlo::Value x : c.tensors(call, "inputs")) {
+    if (!results.empty()) who->channel = {c.next_channel(), true};
+    results.push_back(collective(x, *who));
+  }
+  return results;
+}
+
 }  // namespace detail
 
 struct LowerAllReduce {
   static constexpr std::string_view op = "_c10d_functional.all_reduce";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    auto& b = c.builder();
     const hlo::Value x = c.tensor(call, "input");
     const auto code = detail::reduction_of(c, call);
     const auto who = detail::meeters(c, call);
     if (!x.valid() || !code || !who) return {};
-    const hlo::Value reduced = b.all_reduce(x, b.scalar_computation(*code, b.dtype(x)), who->groups, who->channel);
-    return detail::averaged_over(c, call, reduced, who->group_size);
+    return reduced(c, call, x, *code, *who);
+  }
+  /// `x` reduced over each group.
+  static constexpr auto reduced(auto& c, const Call& call, hlo::Value x, hlo::Opcode code,
+                                const detail::Meeters& who) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value result = b.all_reduce(x, b.scalar_computation(code, b.dtype(x)), who.groups, who.channel);
+    return detail::averaged_over(c, call, result, who.group_size);
   }
 };
 
@@ -76,10 +100,8 @@ struct LowerAllReduce {
 struct LowerAllGather {
   static constexpr std::string_view op = "_c10d_functional.all_gather_into_tensor";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const auto who = detail::meeters(c, call);
+    const auto who = detail::meeters_of_stated_size(c, call);
     if (!who) return {};
-    if (c.integer(call, "group_size") != who->group_size)
-      return c.fail(call, DiagnosticCode::invalid_process_group, "group_size is not that of the group");
     return c.builder().all_gather(c.tensor(call, "input"), 0, who->groups, who->channel);
   }
 };
@@ -88,16 +110,47 @@ struct LowerAllGather {
 struct LowerReduceScatter {
   static constexpr std::string_view op = "_c10d_functional.reduce_scatter_tensor";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    auto& b = c.builder();
     const hlo::Value x = c.tensor(call, "input");
     const auto code = detail::reduction_of(c, call);
-    const auto who = detail::meeters(c, call);
+    const auto who = detail::meeters_of_stated_size(c, call);
     if (!x.valid() || !code || !who) return {};
-    if (c.integer(call, "group_size") != who->group_size)
-      return c.fail(call, DiagnosticCode::invalid_process_group, "group_size is not that of the group");
-    const hlo::Value part =
-        b.reduce_scatter(x, 0, b.scalar_computation(*code, b.dtype(x)), who->groups, who->channel);
-    return detail::averaged_over(c, call, part, who->group_size);
+    return part(c, call, x, *code, *who);
+  }
+  /// This rank's part of `x` reduced over its group.
+  static constexpr auto part(auto& c, const Call& call, hlo::Value x, hlo::Opcode code,
+                             const detail::Meeters& who) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value result = b.reduce_scatter(x, 0, b.scalar_computation(code, b.dtype(x)), who.groups, who.channel);
+    return detail::averaged_over(c, call, result, who.group_size);
+  }
+};
+
+/// The collectives of lists of tensors: HLO has one for each tensor.
+struct LowerAllReduceCoalesced {
+  static constexpr std::string_view op = "_c10d_functional.all_reduce_coalesced";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const auto code = detail::reduction_of(c, call);
+    return detail::for_each_tensor(c, call, detail::meeters(c, call), [&](hlo::Value x, const detail::Meeters& who) {
+      return code ? LowerAllReduce::reduced(c, call, x, *code, who) : hlo::Value{};
+    });
+  }
+};
+struct LowerAllGatherCoalesced {
+  static constexpr std::string_view op = "_c10d_functional.all_gather_into_tensor_coalesced";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    return detail::for_each_tensor(
+        c, call, detail::meeters_of_stated_size(c, call),
+        [&](hlo::Value x, const detail::Meeters& who) { return c.builder().all_gather(x, 0, who.groups, who.channel); });
+  }
+};
+struct LowerReduceScatterCoalesced {
+  static constexpr std::string_view op = "_c10d_functional.reduce_scatter_tensor_coalesced";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const auto code = detail::reduction_of(c, call);
+    return detail::for_each_tensor(
+        c, call, detail::meeters_of_stated_size(c, call), [&](hlo::Value x, const detail::Meeters& who) {
+          return code ? LowerReduceScatter::part(c, call, x, *code, who) : hlo::Value{};
+        });
   }
 };
 
@@ -112,11 +165,13 @@ struct LowerAllToAll {
       for (const std::int64_t size : sizes)
         if (size != sizes[0]) return c.unsupported(call, "parts of different sizes");
     }
-    return c.builder().all_to_all(c.tensor(call, "input"), 0, who->groups, who->channel);
+    // On a channel its groups would be of partitions, and no attribute says otherwise (XLA's GetCollectiveOpGroupMode).
+    return c.builder().all_to_all(c.tensor(call, "input"), 0, who->groups);
   }
 };
 
-/// The tensor of one rank of each group, by its place in the group: everyone else adds zeros.
+/// The tensor of one rank of each group, by its place in the group: everyone else adds zeros, to the bits of floats, which
+/// keeps the sign of zeros and the bits of NaN.
 struct LowerBroadcast {
   static constexpr std::string_view op = "_c10d_functional.broadcast";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -136,20 +191,27 @@ struct LowerBroadcast {
         DType::boolean, hlo::Dims{static_cast<std::int64_t>(ranks.size())}, is_source.view());
     const hlo::Value rank = b.replica_id();
     const hlo::Value mine = b.reshape(b.dynamic_slice(table, Span<const hlo::Value>(&rank, 1), {1}), {});
-    const hlo::Value sent = b.select(b.broadcast(mine, b.dims(x)), x, c.full_like(x, 0));
-    const hlo::Opcode add = b.dtype(x) == DType::boolean ? hlo::Opcode::or_ : hlo::Opcode::add;
-    return b.all_reduce(sent, b.scalar_computation(add, b.dtype(x)), who->groups, who->channel);
+    const DType dtype = b.dtype(x);
+    const hlo::Value bits = is_floating(dtype) ? b.bitcast_convert(x, integer_of_same_size(dtype)) : x;
+    const hlo::Value sent = b.select(b.broadcast(mine, b.dims(x)), bits, c.full_like(bits, 0));
+    const hlo::Opcode add = dtype == DType::boolean ? hlo::Opcode::or_ : hlo::Opcode::add;
+    const hlo::Value got = b.all_reduce(sent, b.scalar_computation(add, b.dtype(bits)), who->groups, who->channel);
+    return is_floating(dtype) ? b.bitcast_convert(got, dtype) : got;
   }
 };
 
 /// HLO's collectives are waited for by whoever uses their result.
 struct LowerWaitTensor {
-  static constexpr std::string_view op = "_c10d_functional.wait_tensor";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value { return c.tensor(call, "tensor"); }
+  static constexpr std::array<std::string_view, 2> op{"_c10d_functional.wait_tensor",
+                                                      "_c10d_functional._wrap_tensor_autograd"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return c.tensor(call, call.has("tensor") ? "tensor" : "input");
+  }
 };
 
 /// The lowerings of this file.
-using CollectiveLowerings = lowerings<LowerAllReduce, LowerAllGather, LowerReduceScatter, LowerAllToAll, LowerBroadcast,
-                                      LowerWaitTensor>;
+using CollectiveLowerings = lowerings<LowerAllReduce, LowerAllGather, LowerReduceScatter, LowerAllReduceCoalesced,
+                                      LowerAllGatherCoalesced, LowerReduceScatterCoalesced, LowerAllToAll,
+                                      LowerBroadcast, LowerWaitTensor>;
 
 }  // namespace fxpass

@@ -948,11 +948,29 @@ struct LowerGetItem {
   };
 };
 
+/// A row for each index that is 1 at its place. How many places there are has to be said: else it depends on the data.
+struct LowerOneHot {
+  static constexpr std::string_view op = "aten.one_hot";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const std::int64_t classes = c.integer(call, "num_classes");
+    if (!x.valid()) return x;
+    if (classes < 0) return c.unsupported(call, "num_classes is not given, so the shape depends on the indices");
+    hlo::Dims dims = b.dims(x);
+    const auto last = static_cast<std::int64_t>(dims.size());
+    dims.push_back(classes);
+    const hlo::Value index = b.broadcast_in_dim(x, dims, hlo::iota_dims(b.rank(x)));
+    return b.convert(b.compare(index, b.iota({b.dtype(x), dims}, last), hlo::Direction::eq), DType::i64);
+  }
+};
+
 /// The lowerings of this file.
-using IndexingLowerings = lowerings<LowerIndex, LowerIndexPut, LowerMaskedScatter, LowerIndexSelect, LowerEmbedding, LowerEmbeddingBag,
+using IndexingLowerings = lowerings<LowerIndex, LowerIndexPut, LowerMaskedScatter, LowerIndexSelect, LowerEmbedding,
+                                    LowerEmbeddingBag,
                                     LowerIndexCopy, LowerIndexAdd, LowerIndexFill, LowerGather, LowerScatter,
                                     LowerIndexReduce, LowerDiagonal, LowerDiagonalScatter, LowerDiagonalEmbedding,
                                     LowerDiag, LowerDiagFlat, LowerTrace, LowerTake, LowerPut, LowerTakeAlongDim, LowerMaskedIndex,
-                                    LowerMaskedIndexAdd, LowerSearchSorted, LowerIsIn, LowerGetItem>;
+                                    LowerMaskedIndexAdd, LowerSearchSorted, LowerIsIn, LowerOneHot, LowerGetItem>;
 
 }  // namespace fxpass

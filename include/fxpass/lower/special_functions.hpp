@@ -451,14 +451,8 @@ constexpr auto is_nan(auto& c, hlo::Value x) -> hlo::Value {
 constexpr auto has_sign_bit(auto& c, hlo::Value x) -> hlo::Value {
   auto& b = c.builder();
   const DType type = b.dtype(x);
-  if (is_floating(type)) {
-    constexpr std::array<DType, 4> integers{DType::i8, DType::i16, DType::i32, DType::i64};
-    std::size_t i = 0;
-    while (byte_size(integers[i]) < byte_size(type)) ++i;
-    x = b.bitcast_convert(x, integers[i]);
-  } else if (!dtype_info(type).is_signed) {
-    return c.full({DType::boolean, b.dims(x)}, 0);
-  }
+  if (!is_floating(type) && !dtype_info(type).is_signed) return c.full({DType::boolean, b.dims(x)}, 0);
+  if (is_floating(type)) x = b.bitcast_convert(x, integer_of_same_size(type));
   return b.compare(x, c.full_like(x, 0), hlo::Direction::lt);
 }
 

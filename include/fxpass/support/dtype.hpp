@@ -71,6 +71,15 @@ inline constexpr std::array<DTypeInfo, 21> dtype_table{{
 
 /// Bytes of one element.
 [[nodiscard]] constexpr auto byte_size(DType dtype) -> std::int64_t { return dtype_info(dtype).bytes; }
+/// The signed integer that has the bits of `dtype`. Needs a type of at most 8 bytes.
+[[nodiscard]] constexpr auto integer_of_same_size(DType dtype) -> DType {
+  switch (byte_size(dtype)) {
+    case 1: return DType::i8;
+    case 2: return DType::i16;
+    case 4: return DType::i32;
+    default: return DType::i64;
+  }
+}
 
 /// What it promotes with, and tests for it. O(1).
 [[nodiscard]] constexpr auto category(DType dtype) -> DTypeCategory { return dtype_info(dtype).category; }

@@ -69,6 +69,22 @@ def unbound_rows(x):
     return x
 
 
+def pieces_between_indices(x):
+    """Indices may go back, and count from the end: pieces then have elements in common."""
+    first, none, last = x.tensor_split([3, 1])
+    first.mul_(10)
+    last.add_(1)
+    low, high = x.tensor_split([-3])
+    return x, first * 1, none * 1, last * 1, low - high[:2]
+
+
+def indexed_by_true(x):
+    """True is an index tensor to PyTorch: a copy."""
+    y = x[True]
+    y.add_(1)
+    return x * 1, y
+
+
 def uneven_chunks(x):
     p, q = x.chunk(2)
     q.add_(p[:2])
@@ -309,6 +325,8 @@ RIGHT = {
     "writes_without_users": (Mixed(writes_without_users, scale=torch.tensor(0.5)), [torch.tensor([1.0, -2.0, 3.0])]),
     "sibling_pieces": (sibling_pieces, [numbers(2, 4, start=1)]),
     "unbound_rows": (unbound_rows, [numbers(2, 3, start=1)]),
+    "pieces_between_indices": (pieces_between_indices, [numbers(5, start=1)]),
+    "indexed_by_true": (indexed_by_true, [numbers(2, 3)]),
     "uneven_chunks": (uneven_chunks, [numbers(5, start=1)]),
     "ellipsis_and_step": (ellipsis_and_step, [numbers(2, 3, 4), torch.tensor([[-1.0, -2.0], [-3.0, -4.0]])]),
     "new_dimension_in_target": (new_dimension_in_target, [numbers(2, 4), torch.tensor([[-1.0, -2.0]])]),

@@ -279,6 +279,18 @@ class Call {
   Span<const ops::Parameter> parameters_;  ///< of the operator; empty: to be read from its schema
 };
 
+/// The indices that `tensor_split`, `hsplit` and their kind cut at; none where they are told how many parts to make: one
+/// number alone.
+[[nodiscard]] constexpr auto cuts_of(const Call& call) -> std::optional<Pool<SymInt>> {
+  const auto given = call.given("indices");
+  if (!given) return std::nullopt;
+  auto cuts = call.integers("indices");
+  if (given->is_sequence()) return cuts;
+  // One by one: `x.hsplit(1, 2)`. What follows in `x.tensor_split(2, 0)` is a dimension.
+  const bool has_many = cuts && cuts->size() > 1 && call.schema().base() != "aten.tensor_split";
+  return has_many ? cuts : std::nullopt;
+}
+
 /// The innermost frame of a Python stack trace, file and line. Empty where the trace has none. O(length of the trace).
 [[nodiscard]] constexpr auto innermost_frame(std::string_view trace) -> SourcePlace {
   SourcePlace place;

@@ -396,6 +396,17 @@ struct SliceArgument {
   return b;
 }
 
+/// Piece `index` of a dimension of `size` that is cut at indices (`tensor_split`): what Python's slices between them are,
+/// which may leave elements out or have some in common.
+[[nodiscard]] constexpr auto piece_between(Span<const std::int64_t> cuts, std::size_t index, std::int64_t size)
+    -> SliceBounds {
+  std::optional<std::int64_t> start;
+  std::optional<std::int64_t> end;
+  if (index > 0) start = cuts[index - 1];
+  if (index < cuts.size()) end = cuts[index];
+  return clamp_slice(start, end, 1, size);
+}
+
 /// Sizes with one -1 replaced by what is left of `count` elements; none if that does not come out even.
 [[nodiscard]] constexpr auto infer_sizes(Span<const std::int64_t> sizes, std::int64_t count)
     -> std::optional<Dims> {

@@ -874,6 +874,7 @@ struct LowerGetItem {
         take(index, {});
       }
       if (!x_.valid() || tensors_.empty()) return x_;
+      if (has_true_) return c_.unsupported(call_, "True beside tensors in an index");
       tensors_.resize(static_cast<std::uint32_t>(c_.builder().rank(x_)), hlo::Value{});
       return detail::read(c_, call_, x_, tensors_.view());
     }
@@ -882,6 +883,14 @@ struct LowerGetItem {
     constexpr void take(const Argument& entry, Span<const Argument> rest) {
       auto& b = c_.builder();
       switch (entry.kind()) {
+        case ArgumentKind::boolean:
+          // True is an index tensor that adds a dimension, alone in its place; with others it is matched to them.
+          if (!entry.boolean() || has_true_) {
+            x_ = c_.unsupported(call_, "False or several of True in an index");
+            return;
+          }
+          has_true_ = true;
+          [[fallthrough]];
         case ArgumentKind::none: {
           hlo::Dims dims = b.dims(x_);
           dims.insert(at_++, 1);
@@ -945,6 +954,7 @@ struct LowerGetItem {
     hlo::Value x_;
     std::size_t at_ = 0;
     Pool<hlo::Value> tensors_;  ///< by dimension of `x_`
+    bool has_true_ = false;
   };
 };
 

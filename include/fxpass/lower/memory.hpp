@@ -254,6 +254,17 @@ struct LowerAsStrided {
   }
 };
 
+/// The same, by strides that say nothing new as a rule: those of a reshape.
+struct LowerReshapeAlias {
+  static constexpr std::string_view op = "aten._reshape_alias";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const auto from = geometry_of(c.graph(), call.operand("self")), to = geometry_of(c.graph(), call.id());
+    const auto strides = from && to ? view_strides(*from, to->sizes.view()) : std::nullopt;
+    if (!strides || !(*strides == to->strides)) return LowerAsStrided::lower(c, call);
+    return c.builder().reshape(c.tensor(call, "self"), c.result_shape(call).dims);
+  }
+};
+
 /// A tensor with other elements in such a window.
 struct LowerAsStridedScatter {
   static constexpr std::string_view op = "aten.as_strided_scatter";
@@ -366,7 +377,7 @@ struct LowerConjugateTranspose {
 
 /// The lowerings of this file.
 using MemoryLowerings =
-    lowerings<LowerUnfold, LowerAsStrided, LowerAsStridedScatter, LowerViewDtype, LowerViewAsReal, LowerViewAsComplex,
-              LowerReal, LowerImag, LowerConjugate, LowerNegView, LowerConjugateTranspose>;
+    lowerings<LowerUnfold, LowerAsStrided, LowerReshapeAlias, LowerAsStridedScatter, LowerViewDtype, LowerViewAsReal,
+              LowerViewAsComplex, LowerReal, LowerImag, LowerConjugate, LowerNegView, LowerConjugateTranspose>;
 
 }  // namespace fxpass

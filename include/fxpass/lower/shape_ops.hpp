@@ -36,7 +36,7 @@ struct LowerNothing {
 struct LowerReshape {
   static constexpr std::array<std::string_view, 14> op{
       "aten.view",    "aten.view_copy", "aten.reshape",   "aten._unsafe_view", "aten.view_as",     "aten.reshape_as",
-      "aten.flatten", "aten.unflatten", "aten.unsqueeze", "aten.squeeze",      "aten.ravel",       "aten._reshape_alias",
+      "aten.flatten", "aten.unflatten", "aten.unsqueeze", "aten.squeeze",      "aten.ravel",       "aten._reshape_copy",
       "aten.unsqueeze_copy", "aten.squeeze_copy"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     return c.builder().reshape(c.tensor(call, "self"), c.result_shape(call).dims);
@@ -202,7 +202,7 @@ struct LowerSelect {
   }
 };
 
-/// Pieces one after another along a dimension; how long each is, the results' metadata says.
+/// Pieces of a dimension: between indices, or one after another, and how long each is, the results' metadata says.
 struct LowerSplit {
   static constexpr std::array<std::string_view, 12> op{
       "aten.split",        "aten.split_with_sizes", "aten.chunk",        "aten.split_copy",
@@ -212,6 +212,23 @@ struct LowerSplit {
     const hlo::Value x = c.tensor(call, "self");
     const std::size_t dim = dim_of(c, call, c.builder().rank(x));
     Pool<hlo::Value> pieces;
+    if (const auto given = cuts_of(call)) {
+      Pool<std::int64_t> cuts;
+      for (const SymInt cut : *given) {
+        if (cut.is_symbolic()) {
+          c.fail(call, DiagnosticCode::symbolic_size, "where to split is not known before the program runs");
+          return pieces;
+        }
+        cuts.push_back(cut.value());
+      }
+      for (std::size_t i = 0; i <= cuts.size(); ++i)
+        pieces.push_back(detail::slice(c, x, dim, piece_between(cuts.view(), i, c.builder().dims(x)[dim])));
+      return pieces;
+    }
+    if (call.has("tensor_indices_or_sections")) {
+      c.fail(call, DiagnosticCode::unsupported, "where to split is not known before the program runs");
+      return pieces;
+    }
     std::int64_t start = 0;
     for (const TensorMeta& piece : c.graph().values(call.id())) {
       if (!piece.known) return pieces;

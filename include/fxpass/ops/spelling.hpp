@@ -83,6 +83,19 @@ inline constexpr PythonSpelling python_functions[] = {
      "Tensor self, int[3] kernel_size, int[3]? stride=None, int[3] padding=0, int[3] dilation=1, "
      "bool ceil_mode=False, bool return_indices=False"},
     {"torch.nn.functional.dropout", "aten.dropout", "Tensor input, float p=0.5, bool train=True, bool inplace=False"},
+    {"torch.nn.functional.dropout1d", "aten.feature_dropout",
+     "Tensor input, float p=0.5, bool train=True, bool inplace=False"},
+    {"torch.nn.functional.dropout2d", "aten.feature_dropout",
+     "Tensor input, float p=0.5, bool train=True, bool inplace=False"},
+    {"torch.nn.functional.dropout3d", "aten.feature_dropout",
+     "Tensor input, float p=0.5, bool train=True, bool inplace=False"},
+    {"torch.nn.functional.alpha_dropout", "aten.alpha_dropout",
+     "Tensor input, float p=0.5, bool train=False, bool inplace=False"},
+    {"torch.nn.functional.feature_alpha_dropout", "aten.feature_alpha_dropout",
+     "Tensor input, float p=0.5, bool train=False, bool inplace=False"},
+    {"torch.as_tensor", "aten.to", "Tensor self, ScalarType? dtype=None, Device? device=None"},
+    {"torch.asarray", "aten.to",
+     "Tensor self, *, ScalarType? dtype=None, Device? device=None, bool? copy=None, bool requires_grad=False"},
     {"torch.nn.functional.relu", "aten.relu", "Tensor self, bool inplace=False"},
     {"torch.nn.functional.relu6", "aten.relu6", "Tensor self, bool inplace=False"},
     {"torch.nn.functional.silu", "aten.silu", "Tensor self, bool inplace=False"},
@@ -138,6 +151,13 @@ inline constexpr PythonSpelling python_methods[] = {
     {"short", "aten.to", "Tensor self, *, MemoryFormat? memory_format=None", DType::i16},
     {"char", "aten.to", "Tensor self, *, MemoryFormat? memory_format=None", DType::i8},
     {"byte", "aten.to", "Tensor self, *, MemoryFormat? memory_format=None", DType::u8},
+    {"chalf", "aten.to", "Tensor self, *, MemoryFormat? memory_format=None", DType::c32},
+    {"cfloat", "aten.to", "Tensor self, *, MemoryFormat? memory_format=None", DType::c64},
+    {"cdouble", "aten.to", "Tensor self, *, MemoryFormat? memory_format=None", DType::c128},
+    {"type", "aten.to", "Tensor self, ScalarType dtype, bool non_blocking=False"},
+    // Views of what is contiguous, and no operators of ATen, whose functions of these names copy.
+    {"resize", "python.resize", ""},
+    {"resize_as", "python.resize_as", ""},
 };
 
 /// Attributes of tensors that are operators: `getattr(x, "T")`.
@@ -149,7 +169,7 @@ struct PythonAttribute {
 /// All of them.
 inline constexpr PythonAttribute python_attributes[] = {
     {"T", "aten.numpy_T"}, {"mT", "aten.mT"},   {"H", "aten.matrix_H"},
-    {"mH", "aten.adjoint"}, {"real", "aten.real"}, {"imag", "aten.imag"},
+    {"mH", "aten.adjoint"}, {"real", "aten.real"}, {"imag", "aten.imag"}, {"data", "aten.detach"},
 };
 
 /// Keywords that Python's functions give to parameters ATen names otherwise.
@@ -161,7 +181,7 @@ struct KeywordAlias {
 /// All of them. A keyword may stand for several parameters: it means the one that the operator has.
 inline constexpr KeywordAlias keyword_aliases[] = {
     {"input", "self"}, {"self", "input"}, {"input", "indices"}, {"training", "train"}, {"axis", "dim"},
-    {"shape", "size"}, {"sizes", "size"},
+    {"shape", "size"}, {"sizes", "size"}, {"split_size_or_sections", "split_size"},
 };
 
 /// What a spelling says: the operator without overload, and where its parameters stand.

@@ -62,6 +62,7 @@ namespace detail {
 struct IndexedView {
   std::uint32_t view = no_view;  ///< after integers, slices, None and Ellipsis; no_view: not decidable here
   bool has_tensors = false;      ///< and index tensors besides, which copy or scatter
+  bool has_booleans = false;     ///< and True or False, which PyTorch takes for index tensors
   bool writes_nothing = false;   ///< the index holds False
 };
 
@@ -407,6 +408,7 @@ class ViewMaker {
         }
         case ArgumentKind::boolean:
           // True adds a dimension of size 1; False one of size 0, so that nothing is written.
+          result.has_booleans = true;
           if (!item.boolean()) result.writes_nothing = true;
           [[fallthrough]];
         case ArgumentKind::none:
@@ -723,6 +725,7 @@ class ViewRules {
         return or_opaque(view, parent, id);
       }
       case ops::ViewRule::move_dimensions: {
+        if (from.has_geometry && from.rank == 0) return parent;
         const auto order = moved_order(call, from.rank);
         return or_opaque(order ? make_.permute(parent, order->view()) : std::nullopt, parent, id);
       }
@@ -761,7 +764,7 @@ class ViewRules {
         if (arguments.size() != 2) return make_.opaque(parent, id);
         const IndexedView indexed = make_.index(parent, arguments[1]);
         if (indexed.view != no_view) {
-          if (!indexed.has_tensors && !indexed.writes_nothing) return indexed.view;
+          if (!indexed.has_tensors && !indexed.has_booleans) return indexed.view;
           return std::nullopt;
         }
         return is_copying_index(arguments[1]) ? std::nullopt : std::optional(make_.opaque(parent, id));
@@ -771,7 +774,9 @@ class ViewRules {
         if (!from.has_geometry) return make_.opaque(parent, id);
         const auto given = call.given("memory_format");
         const bool is_named = given && given->is(ArgumentKind::memory_format);
-        const MemoryFormat format = is_named ? given->memory_format() : MemoryFormat::contiguous_format;
+        // What is not contiguous PyTorch refuses to preserve.
+        const bool is_any = !is_named || given->memory_format() == MemoryFormat::preserve_format;
+        const MemoryFormat format = is_any ? MemoryFormat::contiguous_format : given->memory_format();
         if (given && !is_named) return make_.opaque(parent, id);
         return is_contiguous(analysis_.geometry(from), format) ? std::optional(parent) : std::nullopt;
       }
@@ -798,8 +803,8 @@ class ViewRules {
     return make_.opaque(parent, id);
   }
 
-  /// A list of neighbouring parts of dimension `dim`, whose lengths the metadata of the results states; of `unbind`, of all
-  /// selections. Opaque where those are not known.
+  /// A list of parts of dimension `dim`: between indices, or neighbours whose lengths the metadata of the results states; of
+  /// `unbind`, of all selections. Opaque where those are not known.
   [[nodiscard]] constexpr auto pieces(const Call& call, std::uint32_t parent, std::int64_t dim) const -> std::uint32_t {
     const NodeId id = call.id();
     const View from = analysis_.view(parent);
@@ -807,12 +812,23 @@ class ViewRules {
     const auto metas = graph_.values(id);
     if (!d || metas.empty()) return make_.opaque(parent, id);
     const ops::ViewRule rule = call.op().view;
+    const auto given = cuts_of(call);
+    Pool<std::int64_t> cuts;
+    for (std::uint32_t i = 0; given && i < given->size(); ++i) {
+      if ((*given)[i].is_symbolic()) return make_.opaque(parent, id);
+      cuts.push_back((*given)[i].value());
+    }
+    if (call.has("tensor_indices_or_sections")) return make_.opaque(parent, id);
     Pool<std::int64_t> members;
     std::int64_t start = 0;
     for (const TensorMeta& meta : metas) {
       const auto g = meta.known ? geometry_of(graph_, meta) : std::nullopt;
       std::optional<std::uint32_t> view;
-      if (rule == ops::ViewRule::unbind) {
+      if (given) {
+        if (members.size() > cuts.size()) return make_.opaque(parent, id);
+        const SliceBounds b = piece_between(cuts.view(), members.size(), analysis_.sizes(from)[*d]);
+        view = make_.slice(parent, *d, b.start, b.end, 1);
+      } else if (rule == ops::ViewRule::unbind) {
         view = make_.select(parent, *d, start++);
       } else if (g && rule == ops::ViewRule::unflatten) {
         view = make_.slice(parent, *d, start, start + g->element_count(), 1);

@@ -148,20 +148,20 @@ struct LowerSpaced {
       start = static_cast<double>(static_cast<std::int64_t>(start));
       end = static_cast<double>(static_cast<std::int64_t>(end));
     }
-    // Halves are computed with as halves, and integers in double precision.
+    // The ends are halves if the result is: what lies between them is rounded once.
     const auto rounded = [&](double x) {
       if (!is_floating(result.dtype) || byte_size(result.dtype) > 2) return x;
       return float_from_bits(float_bits(x, result.dtype), float_format(result.dtype));
     };
     start = rounded(start);
     end = rounded(end);
-    const double step = steps > 1 ? rounded(rounded(end - start) / static_cast<double>(steps - 1)) : 0.0;
+    const double step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0.0;
     const double log_base = IsPower ? detail::natural_logarithm(base) : 0.0;
     Pool<double> values;
     for (std::int64_t i = 0; i < steps; ++i) {
       const bool is_early = i < steps / 2 || steps == 1;
-      const auto way = rounded(step * rounded(static_cast<double>(is_early ? i : steps - 1 - i)));
-      const double value = rounded(is_early ? start + way : end - way);
+      const double way = step * static_cast<double>(is_early ? i : steps - 1 - i);
+      const double value = is_early ? start + way : end - way;
       values.push_back(IsPower ? power_of(base, log_base, value) : value);
     }
     return c.builder().constant(result.dtype, result.dims, values.view());

@@ -143,6 +143,27 @@ struct LowerRenorm {
   }
 };
 
+/// The rows of a table that the indices name are scaled to a largest norm.
+struct LowerEmbeddingRenorm {
+  static constexpr std::string_view op = "aten.embedding_renorm";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.accurate(c.tensor(call, "self")), given = c.tensor(call, "indices");
+    if (!x.valid() || !given.valid()) return {};
+    const hlo::Dims pairs{b.shape(given).element_count(), b.dims(x)[0]};
+    const hlo::Value index = b.broadcast_in_dim(b.reshape(given, {pairs[0]}), pairs, {0});
+    const hlo::Value is_row = b.compare(index, b.iota({b.dtype(given), pairs}, 1), hlo::Direction::eq);
+    const hlo::Value is_named = detail::reduce(c, is_row, {0}, hlo::Opcode::or_);
+    const hlo::Value norm = detail::norm_keeping(c, b.abs(x), {1}, c.real(call, "norm_type"));
+    const hlo::Value limit = c.full_like(norm, c.real(call, "max_norm"));
+    const hlo::Value factor = b.divide(limit, b.add(norm, c.full_like(norm, 1e-7)));
+    const hlo::Value is_scaled =
+        b.and_(b.compare(norm, limit, hlo::Direction::gt), b.reshape(is_named, b.dims(norm)));
+    const hlo::Value scale = b.select(is_scaled, factor, c.full_like(norm, 1.0));
+    return c.to_result(call, b.multiply(x, detail::spread_over(c, scale, x, {1})));
+  }
+};
+
 /// max(0, -y (x1 - x2) + margin)
 struct LowerMarginRankingLoss {
   static constexpr std::string_view op = "aten.margin_ranking_loss";
@@ -311,7 +332,7 @@ struct LowerMultiLabelMarginLoss {
 
 /// The lowerings of this file.
 using DistanceLowerings =
-    lowerings<LowerDistances, LowerPairDistances, LowerPairwiseDistance, LowerDistance, LowerCosineSimilarity, LowerRenorm,
+    lowerings<LowerDistances, LowerPairDistances, LowerPairwiseDistance, LowerDistance, LowerCosineSimilarity, LowerRenorm, LowerEmbeddingRenorm,
               LowerMarginRankingLoss, LowerHingeEmbeddingLoss, LowerCosineEmbeddingLoss, LowerTripletMarginLoss,
               LowerSoftMarginLoss, LowerPoissonLoss, LowerMultiMarginLoss, LowerMultiLabelMarginLoss>;
 

@@ -34,15 +34,16 @@ struct LowerRounding {
   }
 
  private:
-  /// Rounded as a multiple of a power of ten, in the type's own arithmetic.
-  static constexpr auto of_decimals(auto& c, const Call& call, hlo::Value x) -> hlo::Value {
+  /// Rounded as a multiple of a power of ten.
+  static constexpr auto of_decimals(auto& c, const Call& call, hlo::Value given) -> hlo::Value {
     auto& b = c.builder();
+    const hlo::Value x = c.accurate(given);
     const std::int64_t decimals = c.integer(call, "decimals");
     double power = 1.0;
     for (std::int64_t n = decimals < 0 ? -decimals : decimals; n > 0 && power < 1e300; --n) power *= 10.0;
     const hlo::Value factor = c.full_like(x, power);
-    if (decimals < 0) return b.multiply(b.unary(Code, b.divide(x, factor)), factor);
-    return b.divide(b.unary(Code, b.multiply(x, factor)), factor);
+    if (decimals < 0) return c.to_result(call, b.multiply(b.unary(Code, b.divide(x, factor)), factor));
+    return c.to_result(call, b.divide(b.unary(Code, b.multiply(x, factor)), factor));
   }
 };
 

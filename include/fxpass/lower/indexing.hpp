@@ -778,7 +778,7 @@ struct LowerMaskedIndexAdd {
 };
 
 /// How many elements of a sorted last dimension go before each value, or before or with it: for `bucketize` all values meet
-/// one line. Counted by comparing all of them.
+/// one line. By halving, as eager does it, so that NaN and lines out of order lead where they lead there.
 struct LowerSearchSorted {
   static constexpr std::array<std::string_view, 2> op{"aten.searchsorted", "aten.bucketize"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -796,21 +796,54 @@ struct LowerSearchSorted {
     lines = b.convert(lines, type);
     const hlo::Value values = given.is_number() ? c.scalar(type, *given.number) : b.convert(given.value, type);
     if (!lines.valid() || !values.valid()) return {};
-    // [lines..., values, places]; each value of a line beside all places of it.
-    const hlo::Dims sizes = b.dims(values);
-    const bool is_one_line = b.rank(lines) == 1;
-    hlo::Dims whole = sizes, kept = hlo::iota_dims(sizes.size()), of_lines;
-    whole.push_back(b.dims(lines).back());
-    if (!is_one_line) of_lines = hlo::iota_dims(b.rank(lines) - 1);
-    of_lines.push_back(static_cast<std::int64_t>(sizes.size()));
-    const hlo::Value place = b.broadcast_in_dim(lines, whole, of_lines), value = b.broadcast_in_dim(values, whole, kept);
+    const std::size_t last = b.rank(lines) - 1;
+    const std::int64_t count = b.dims(lines)[last];
+    if (b.shape(values).element_count() == 0) return c.full(c.result_shape(call), 0);
     const bool is_right = c.boolean(call, "right") ||
                           (call.schema().find("side") && call.string("side").value_or("left") == "right");
-    // Said with not, so that everything goes before NaN.
-    const hlo::Value goes_before = b.not_(b.compare(place, value, is_right ? hlo::Direction::gt : hlo::Direction::ge));
-    const DType result = c.result_shape(call).dtype;
-    return b.reduce(b.convert(goes_before, result), c.scalar(result, 0), {static_cast<std::int64_t>(sizes.size())},
-                    b.scalar_computation(hlo::Opcode::add, result));
+    hlo::Value begin = c.full({DType::i64, b.dims(values)}, 0), end = c.full_like(begin, count);
+    for (std::int64_t reach = 1; reach <= count; reach *= 2) {
+      const hlo::Value is_open = b.compare(begin, end, hlo::Direction::lt);
+      const hlo::Value middle = b.divide(b.add(begin, end), c.full_like(begin, 2));
+      const hlo::Value there = last == 0 ? detail::gather(c, lines, detail::index_of_dim(c, lines, 0, middle))
+                                         : detail::gather(c, lines, detail::place_of_each(c, last, middle));
+      const hlo::Value is_behind = b.compare(there, values, is_right ? hlo::Direction::gt : hlo::Direction::ge);
+      const hlo::Value after = b.add(middle, c.full_like(middle, 1));
+      begin = b.select(b.and_(is_open, b.not_(is_behind)), after, begin);
+      end = b.select(b.and_(is_open, is_behind), middle, end);
+    }
+    return c.to_result(call, begin);
+  }
+};
+
+/// The places of so many elements that are not zero, a row of indices each; rows of `fill_value` where there are fewer.
+struct LowerNonzeroStatic {
+  static constexpr std::string_view op = "aten.nonzero_static";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.truth(c.tensor(call, "self"));
+    const hlo::Shape result = c.result_shape(call);
+    if (!x.valid() || result.rank() != 2) return {};
+    const std::int64_t count = b.shape(x).element_count(), rows = result.dims[0];
+    if (count == 0 || rows == 0) return c.full(result, c.number(call, "fill_value"));
+    const hlo::Dims line{count}, list{rows};
+    const hlo::Value flat = b.reshape(x, line);
+    // The n-th of them goes to row n; all others beyond the last row, where a scatter drops them.
+    const hlo::Value ordinal = b.subtract(detail::running_count(c, flat), b.full({DType::i32, line}, 1));
+    const hlo::Value row = b.select(flat, b.convert(ordinal, DType::i64), b.full({DType::i64, line}, rows));
+    const hlo::Value nowhere = b.full({DType::i64, list}, -1);
+    const hlo::Value place = detail::scatter(c, nowhere, detail::index_of_dim(c, nowhere, 0, row), b.iota({DType::i64, line}, 0),
+                                             b.scalar_computation(hlo::Opcode::copy, DType::i64));
+    const hlo::Value is_there = b.compare(place, c.full_like(place, 0), hlo::Direction::ge);
+    const hlo::Value fill = b.full({DType::i64, list}, c.integer(call, "fill_value"));
+    Pool<hlo::Value> columns;
+    std::int64_t stride = count;
+    for (const std::int64_t size : b.dims(x)) {
+      stride /= size;
+      const hlo::Value index = b.remainder(b.divide(place, c.full_like(place, stride)), c.full_like(place, size));
+      columns.push_back(b.reshape(b.select(is_there, index, fill), {rows, 1}));
+    }
+    return columns.empty() ? c.full(result, 0) : b.concatenate(columns.view(), 1);
   }
 };
 
@@ -981,6 +1014,7 @@ using IndexingLowerings = lowerings<LowerIndex, LowerIndexPut, LowerMaskedScatte
                                     LowerIndexCopy, LowerIndexAdd, LowerIndexFill, LowerGather, LowerScatter,
                                     LowerIndexReduce, LowerDiagonal, LowerDiagonalScatter, LowerDiagonalEmbedding,
                                     LowerDiag, LowerDiagFlat, LowerTrace, LowerTake, LowerPut, LowerTakeAlongDim, LowerMaskedIndex,
-                                    LowerMaskedIndexAdd, LowerSearchSorted, LowerIsIn, LowerOneHot, LowerGetItem>;
+                                    LowerMaskedIndexAdd, LowerNonzeroStatic, LowerSearchSorted, LowerIsIn, LowerOneHot,
+                                    LowerGetItem>;
 
 }  // namespace fxpass

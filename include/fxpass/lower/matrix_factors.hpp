@@ -586,7 +586,7 @@ struct LowerLuSolve {
 
 /// A^-1 B; B may be a vector for each matrix.
 struct LowerSolve {
-  static constexpr std::array<std::string_view, 2> op{"aten.linalg_solve", "aten.linalg_solve_ex"};
+  static constexpr std::array<std::string_view, 3> op{"aten.linalg_solve", "aten.linalg_solve_ex", "aten._linalg_solve_ex"};
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
     auto& b = c.builder();
     const hlo::Value a = c.tensor(call, "A");
@@ -603,6 +603,8 @@ struct LowerSolve {
     const auto x = detail::solve(c, call, matrix, right);
     const hlo::Value result = left ? x.value : detail::adjoint_of(c, x.value);
     if (!result.valid()) return {};
+    // What the others decompose to has the factors of the transposed matrix beside it, which are for its gradient alone.
+    if (call.schema().base() == "aten._linalg_solve_ex") return c.members(call, {result, {}, {}, x.info});
     return c.members(call, {result, x.info});
   }
 };

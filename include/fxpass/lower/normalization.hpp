@@ -221,6 +221,21 @@ struct LowerBatchNorm {
   }
 };
 
+/// By the statistics of each instance and channel, or by running ones, which are not written here.
+struct LowerInstanceNorm {
+  static constexpr std::string_view op = "aten.instance_norm";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.accurate(c.tensor(call, "input"));
+    if (!x.valid() || b.rank(x) < 2) return {};
+    if (!c.boolean(call, "use_input_stats")) return c.to_result(call, detail::batch_normalized(c, call, false).value);
+    hlo::Dims dims;
+    for (std::size_t d = 2; d < b.rank(x); ++d) dims.push_back(static_cast<std::int64_t>(d));
+    const auto y = detail::normalized(c, x, dims, c.real(call, "eps"));
+    return c.to_result(call, detail::by_channel(c, call, y.value));
+  }
+};
+
 struct LowerNativeBatchNorm {
   static constexpr std::array<std::string_view, 2> op{"aten.native_batch_norm", "aten._native_batch_norm_legit"};
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
@@ -287,7 +302,7 @@ struct LowerWeightNorm {
 /// The lowerings of this file.
 using NormalizationLowerings =
     lowerings<LowerLayerNorm, LowerNativeLayerNorm, LowerRmsNorm, LowerFusedRmsNorm, LowerGroupNorm,
-              LowerNativeGroupNorm, LowerBatchNorm, LowerNativeBatchNorm, LowerBatchNormInference,
+              LowerNativeGroupNorm, LowerBatchNorm, LowerInstanceNorm, LowerNativeBatchNorm, LowerBatchNormInference,
               LowerBatchNormFunctional, LowerBatchNormWithUpdate, LowerWeightNorm>;
 
 }  // namespace fxpass

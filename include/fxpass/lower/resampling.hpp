@@ -143,39 +143,6 @@ struct LowerUpsampleLinear {
   }
 };
 
-/// `torch.nn.functional.interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor)`
-struct LowerInterpolate {
-  static constexpr std::string_view op = "torch.nn.functional.interpolate";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const auto input = c.python_argument(call, 0, "input");
-    const auto given_mode = c.python_argument(call, 3, "mode");
-    if (!input) return c.unsupported(call, "without input");
-    const auto is_true = [&](std::size_t position, std::string_view name) {
-      const auto a = c.python_argument(call, position, name);
-      return a && a->is(ArgumentKind::boolean) && a->boolean();
-    };
-    const std::string_view mode = given_mode && given_mode->is(ArgumentKind::string)
-                                      ? std::string_view(c.graph().text(given_mode->text()))
-                                      : std::string_view("nearest");
-    const bool is_nearest = mode == "nearest" || mode == "nearest-exact";
-    if ((!is_nearest && mode != "linear" && mode != "bilinear" && mode != "trilinear") ||
-        is_true(6, "antialias"))
-      return c.unsupported(call, "of this mode");
-    // A factor that is computed anew is that of the sizes.
-    const bool by_sizes = is_true(5, "recompute_scale_factor");
-    const auto scale = by_sizes ? std::nullopt : c.python_argument(call, 2, "scale_factor");
-    const auto factor = [&](std::size_t i) -> std::optional<double> {
-      if (!scale) return std::nullopt;
-      const auto list = scale->is_sequence() ? c.graph().children(*scale) : Span<const Argument>(&*scale, 1);
-      const auto number = c.number_of(list[list.size() == 1 ? 0 : i]);
-      return number ? std::optional<double>(number->real) : std::nullopt;
-    };
-    const hlo::Value x = c.tensor(call, *input, "input");
-    if (is_nearest) return detail::resample_nearest(c, call, x, factor, mode == "nearest-exact");
-    return detail::resample_linear(c, call, x, factor, is_true(4, "align_corners"));
-  }
-};
-
 namespace detail {
 
 /// The matrix that resamples one dimension: what each input element weighs in each output, [in, out].
@@ -250,6 +217,23 @@ constexpr auto resample_by(auto& c, hlo::Value x, std::size_t d, std::int64_t ou
   return b.transpose(y, order);
 }
 
+constexpr auto resample_by_matrix(auto& c, const Call& call, hlo::Value x, const auto& factor, bool align_corners,
+                                  bool is_cubic, bool is_filtered) -> hlo::Value {
+  auto& b = c.builder();
+  const hlo::Dims to = c.result_shape(call).dims;
+  if (!x.valid() || to.size() != b.rank(x)) return {};
+  x = c.accurate(x);
+  for (std::size_t d = 2; d < to.size(); ++d) {
+    const std::int64_t in = b.dims(x)[d];
+    if (in == to[d] && !factor(d - 2)) continue;
+    if (is_filtered)
+      x = resample_by(c, x, d, to[d], filtered_resampling(in, to[d], align_corners, factor(d - 2), is_cubic));
+    else
+      x = resample_by(c, x, d, to[d], cubic_resampling(in, to[d], align_corners, factor(d - 2)));
+  }
+  return c.to_result(call, x);
+}
+
 }  // namespace detail
 
 /// Each output is made of four inputs in each dimension, or of all that fall into it.
@@ -257,21 +241,9 @@ template <bool IsCubic, bool IsFiltered, TextConstant... Names>
 struct LowerUpsampleByMatrix {
   static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    auto& b = c.builder();
-    hlo::Value x = c.accurate(c.tensor(call, call.schema().find("input") ? "input" : "self"));
-    const hlo::Dims to = c.result_shape(call).dims;
-    if (!x.valid() || to.size() != b.rank(x)) return {};
-    const auto factor = detail::given_factors(c, call, x);
-    const bool align_corners = c.boolean(call, "align_corners");
-    for (std::size_t d = 2; d < to.size(); ++d) {
-      const std::int64_t in = b.dims(x)[d];
-      if (in == to[d] && !factor(d - 2)) continue;
-      if constexpr (IsFiltered)
-        x = detail::resample_by(c, x, d, to[d], detail::filtered_resampling(in, to[d], align_corners, factor(d - 2), IsCubic));
-      else
-        x = detail::resample_by(c, x, d, to[d], detail::cubic_resampling(in, to[d], align_corners, factor(d - 2)));
-    }
-    return c.to_result(call, x);
+    const hlo::Value x = c.tensor(call, call.schema().find("input") ? "input" : "self");
+    return detail::resample_by_matrix(c, call, x, detail::given_factors(c, call, x), c.boolean(call, "align_corners"),
+                                      IsCubic, IsFiltered);
   }
 };
 
@@ -398,6 +370,40 @@ struct LowerGridSampler {
     hlo::Dims order{0, static_cast<std::int64_t>(places.size())};
     for (std::size_t d = 1; d < places.size(); ++d) order.push_back(static_cast<std::int64_t>(d));
     return b.transpose(masked, order);
+  }
+};
+
+/// `torch.nn.functional.interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor)`
+struct LowerInterpolate {
+  static constexpr std::string_view op = "torch.nn.functional.interpolate";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const auto input = c.python_argument(call, 0, "input");
+    const auto given_mode = c.python_argument(call, 3, "mode");
+    if (!input) return c.unsupported(call, "without input");
+    const auto is_true = [&](std::size_t position, std::string_view name) {
+      const auto a = c.python_argument(call, position, name);
+      return a && a->is(ArgumentKind::boolean) && a->boolean();
+    };
+    const std::string_view mode = given_mode && given_mode->is(ArgumentKind::string)
+                                      ? std::string_view(c.graph().text(given_mode->text()))
+                                      : std::string_view("nearest");
+    const bool is_nearest = mode == "nearest" || mode == "nearest-exact", is_filtered = is_true(6, "antialias");
+    const bool is_linear = mode == "linear" || mode == "bilinear" || mode == "trilinear", is_cubic = mode == "bicubic";
+    if (!is_nearest && !is_linear && !is_cubic) return c.unsupported(call, "of this mode");
+    // A factor that is computed anew is that of the sizes.
+    const bool by_sizes = is_true(5, "recompute_scale_factor");
+    const auto scale = by_sizes ? std::nullopt : c.python_argument(call, 2, "scale_factor");
+    const auto factor = [&](std::size_t i) -> std::optional<double> {
+      if (!scale) return std::nullopt;
+      const auto list = scale->is_sequence() ? c.graph().children(*scale) : Span<const Argument>(&*scale, 1);
+      const auto number = c.number_of(list[list.size() == 1 ? 0 : i]);
+      return number ? std::optional<double>(number->real) : std::nullopt;
+    };
+    const hlo::Value x = c.tensor(call, *input, "input");
+    if (is_nearest) return detail::resample_nearest(c, call, x, factor, mode == "nearest-exact");
+    const bool align_corners = is_true(4, "align_corners");
+    if (is_cubic || is_filtered) return detail::resample_by_matrix(c, call, x, factor, align_corners, is_cubic, is_filtered);
+    return detail::resample_linear(c, call, x, factor, align_corners);
   }
 };
 

@@ -350,6 +350,10 @@ constexpr auto hurwitz_zeta(auto& c, hlo::Value s, hlo::Value q) -> hlo::Value {
   hlo::Value result = where(c, q, hlo::Direction::le, 0.0, left, sum);
   result = where(c, s, hlo::Direction::lt, 1.0, nan, result);
   result = where(c, q, hlo::Direction::eq, infinite, c.full_like(q, 0.0), result);
+  // To the power of minus infinity the first term is all there is, if it is not below 1.
+  const hlo::Value first = where(c, q, hlo::Direction::eq, 1.0, c.full_like(q, 1.0), infinity);
+  const hlo::Value is_all = b.and_(b.compare(s, infinity, hlo::Direction::eq), b.compare(q, c.full_like(q, 1.0), hlo::Direction::le));
+  result = b.select(is_all, first, result);
   result = b.select(b.compare(q, q, hlo::Direction::ne), q, result);
   return where(c, s, hlo::Direction::eq, 1.0, infinity, result);
 }
@@ -721,8 +725,8 @@ struct LowerPolygamma {
     const hlo::Value is_left = b.compare(x, c.full_like(x, 0.5), hlo::Direction::lt);
     const hlo::Value right = b.select(is_left, b.subtract(c.full_like(x, 1.0), x), x);
     const hlo::Value value = detail::hurwitz_zeta(c, c.full_like(x, 2.0), right);
-    const hlo::Value part = b.subtract(x, b.round_nearest_even(x));
-    const hlo::Value ratio = b.divide(c.full_like(x, detail::pi), b.sine(detail::times(c, part, detail::pi)));
+    // The sine of what x is in the type, as eager takes it: near a pole there is nothing better in it.
+    const hlo::Value ratio = b.divide(c.full_like(x, detail::pi), b.sine(detail::times(c, x, detail::pi)));
     return b.select(is_left, b.subtract(b.multiply(ratio, ratio), value), value);
   }
 };
@@ -781,25 +785,25 @@ struct LowerFrexp {
     const hlo::Value x = c.tensor(call, "self");
     if (!x.valid()) return {};
     const detail::FloatBits bits = detail::float_bits_of(b.dtype(x));
-    const std::int64_t one = 1;
-    // Numbers below the normal ones are made normal first.
-    const hlo::Value scale = c.full_like(x, static_cast<double>(one << (bits.mantissa_bits + 1)));
-    const hlo::Value integers = b.bitcast_convert(x, bits.type), mask = c.full_like(integers, bits.exponent_mask);
-    const auto exponent_of = [&](hlo::Value n) {
-      return b.and_(b.shift_right_logical(n, c.full_like(n, bits.mantissa_bits)), mask);
-    };
-    const hlo::Value is_small =
-        b.compare(exponent_of(integers), c.full_like(integers, 0), hlo::Direction::eq);
-    const hlo::Value normal = b.bitcast_convert(b.select(is_small, b.multiply(x, scale), x), bits.type);
-    const hlo::Value exponent = exponent_of(normal);
-    const hlo::Value cleared = b.and_(normal, c.full_like(normal, ~(bits.exponent_mask << bits.mantissa_bits)));
-    const hlo::Value half =
-        b.or_(cleared, c.full_like(normal, (bits.bias - 1) << bits.mantissa_bits));
-    const hlo::Value shift = b.select(is_small, c.full_like(exponent, bits.bias - 1 + bits.mantissa_bits + 1),
-                                      c.full_like(exponent, bits.bias - 1));
-    const hlo::Value is_own = b.or_(b.compare(x, c.full_like(x, 0.0), hlo::Direction::eq), b.not_(b.is_finite(x)));
+    const hlo::Value n = b.bitcast_convert(x, bits.type);
+    const auto number = [&](std::int64_t value) { return c.full_like(n, value); };
+    const std::int64_t width = byte_size(bits.type) * 8, ones = (std::int64_t{1} << bits.mantissa_bits) - 1;
+    const hlo::Value mantissa = b.and_(n, number(ones));
+    const hlo::Value exponent =
+        b.and_(b.shift_right_logical(n, number(bits.mantissa_bits)), number(bits.exponent_mask));
+    // Numbers below the normal ones have no leading one of their own: the first that there is becomes it. Done with
+    // integers, since a backend may take such numbers for 0.
+    const hlo::Value is_small = b.compare(exponent, number(0), hlo::Direction::eq);
+    const hlo::Value leading = b.subtract(b.count_leading_zeros(mantissa), number(width - bits.mantissa_bits - 1));
+    const hlo::Value shift = b.select(is_small, leading, number(0));
+    const hlo::Value shifted = b.and_(b.shift_left(mantissa, shift), number(ones));
+    const hlo::Value power = b.select(is_small, b.subtract(number(1), shift), exponent);
+    const hlo::Value sign = b.and_(n, b.shift_left(number(1), number(width - 1)));
+    const hlo::Value half = b.or_(b.or_(sign, shifted), number((bits.bias - 1) << bits.mantissa_bits));
+    const hlo::Value is_zero = b.and_(is_small, b.compare(mantissa, number(0), hlo::Direction::eq));
+    const hlo::Value is_own = b.or_(is_zero, b.compare(exponent, number(bits.exponent_mask), hlo::Direction::eq));
     return c.members(call, {b.select(is_own, x, b.bitcast_convert(half, b.dtype(x))),
-                            b.select(is_own, c.full_like(exponent, 0), b.subtract(exponent, shift))});
+                            b.select(is_own, number(0), b.subtract(power, number(bits.bias - 1)))});
   }
 };
 

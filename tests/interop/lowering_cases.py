@@ -1088,3 +1088,298 @@ group(
     mean=lambda x, p, w: F.cross_entropy(x, p),
     single=lambda x, p, w: F.cross_entropy(x[0], p[0]),
 )
+
+# Special functions, where they are not smooth ---------------------------------------------------------------
+
+SPECIAL = torch.special
+SPECIAL_FUNCTIONS = {
+    "erfc": SPECIAL.erfc,
+    "erfcx": SPECIAL.erfcx,
+    "erfinv": SPECIAL.erfinv,
+    "ndtr": SPECIAL.ndtr,
+    "log_ndtr": SPECIAL.log_ndtr,
+    "ndtri": SPECIAL.ndtri,
+    "lgamma": torch.lgamma,
+    "digamma": torch.digamma,
+    "trigamma": lambda x: torch.polygamma(1, x),
+    "i0": torch.i0,
+    "i0e": SPECIAL.i0e,
+    "i1": SPECIAL.i1,
+    "i1e": SPECIAL.i1e,
+    "sinc": torch.sinc,
+    "entr": SPECIAL.entr,
+    "logit": torch.logit,
+    "angle": torch.angle,
+    "frexp_mantissa": lambda x: torch.frexp(x)[0],
+    "frexp_exponent": lambda x: torch.frexp(x)[1],
+    "round_decimals": lambda x: torch.round(x, decimals=1),
+    "round_tens": lambda x: torch.round(x, decimals=-1),
+    "isreal": torch.isreal,
+}
+for dtype in (f32, bf16, f64):
+    short = str(dtype).removeprefix("torch.")
+    functions = {k: f for k, f in SPECIAL_FUNCTIONS.items() if dtype != bf16 or k not in ("erfcx", "log_ndtr", "ndtri")}
+    group(f"special_functions_{short}", lambda dtype=dtype: {"x": special(dtype)}, **functions)
+    group(f"special_functions_normal_{short}", lambda dtype=dtype: {"x": normal(40, dtype=dtype) * 3}, **functions)
+group(
+    "special_functions_of_two",
+    lambda: {"x": special().repeat_interleave(14), "y": special().repeat(14)},
+    xlogy=torch.xlogy,
+    xlog1py=SPECIAL.xlog1py,
+    nextafter=torch.nextafter,
+    isclose=torch.isclose,
+    isclose_nan=lambda x, y: torch.isclose(x, y, equal_nan=True),
+    float_power=torch.float_power,
+    ldexp=torch.ldexp,
+    zeta=lambda x, y: SPECIAL.zeta(x.clamp(min=1.5), y.clamp(min=-5.0, max=50.0)),
+)
+group(
+    "small_numbers",
+    lambda: {"x": torch.tensor([1e-45, -1e-45, 1.1754944e-38, 3e-39, 1e-30, 0.0, -0.0])},
+    frexp_mantissa=lambda x: torch.frexp(x)[0],
+    frexp_exponent=lambda x: torch.frexp(x)[1],
+    nextafter=lambda x: torch.nextafter(x, torch.zeros_like(x)),
+    away=lambda x: torch.nextafter(x, torch.ones_like(x)),
+)
+group(
+    "divisors",
+    lambda: {"x": torch.tensor([0, 12, -12, 7, 0, -9, 2**40, 5]), "y": torch.tensor([0, 18, 18, -3, 5, 0, 2**20 * 3, 5])},
+    gcd=torch.gcd,
+    lcm=torch.lcm,
+)
+
+# Positions and orders -----------------------------------------------------------------------------------------
+
+group(
+    "sorted_places",
+    lambda: {"lines": torch.tensor([[-1.0, 0.0, 2.0, 2.0, 5.0], [0.0, 1.0, 1.0, 1.0, NAN]]), "x": torch.tensor([[2.0, NAN, -3.0], [1.0, 9.0, -0.0]])},
+    left=lambda lines, x: torch.searchsorted(lines, x),
+    right=lambda lines, x: torch.searchsorted(lines, x, right=True),
+    side=lambda lines, x: torch.searchsorted(lines, x, side="right"),
+    narrow=lambda lines, x: torch.searchsorted(lines, x, out_int32=True),
+    buckets=lambda lines, x: torch.bucketize(x, lines[0]),
+    buckets_right=lambda lines, x: torch.bucketize(x, lines[0], right=True),
+    number=lambda lines, x: torch.searchsorted(lines[0], 2.0),
+    isin=lambda lines, x: torch.isin(x, lines),
+    not_in=lambda lines, x: torch.isin(x, 1.0, invert=True),
+)
+group(
+    "orders_with_nan",
+    lambda: {"x": torch.tensor([[3.0, NAN, 1.0, 2.0], [NAN, NAN, 5.0, 4.0], [NAN, NAN, NAN, NAN], [1.0, 1.0, 2.0, 2.0]])},
+    nanmedian=lambda x: torch.nanmedian(x, 1).values,
+    nanmedian_whole=torch.nanmedian,
+    nanmean=lambda x: torch.nanmean(x, 1),
+    mode=lambda x: torch.mode(x[3], 0).values,
+    quantile=lambda x: torch.quantile(x, torch.tensor([0.0, 0.3, 1.0]), dim=1),
+    nanquantile=lambda x: torch.nanquantile(x, 0.6, dim=1, keepdim=True),
+    nanquantile_whole=lambda x: torch.nanquantile(x, 0.25),
+    lower=lambda x: torch.quantile(x[3], 0.4, interpolation="lower"),
+    nearest=lambda x: torch.quantile(x[3], 0.5, interpolation="nearest"),
+    midpoint=lambda x: torch.quantile(x[3], 0.5, interpolation="midpoint"),
+    logcumsumexp=lambda x: torch.logcumsumexp(torch.cat([x, torch.tensor([[-INF, -INF, 1.0, INF]])]), 1),
+)
+for dtype in (f32, i64):
+    short = str(dtype).removeprefix("torch.")
+    group(
+        f"reduced_writes_{short}",
+        lambda dtype=dtype: {"x": whole(4, 3, dtype=dtype), "i": torch.tensor([0, 2, 0, 0]), "y": whole(4, 3, dtype=dtype, seed=3)},
+        **{
+            f"{how}_{own}": lambda x, i, y, how=how, own=own: torch.index_reduce(x, 0, i, y, how, include_self=own)
+            for how in ("prod", "mean", "amax", "amin")
+            for own in (True, False)
+        },
+        **{
+            f"scatter_{how}_{own}": lambda x, i, y, how=how, own=own: x.scatter_reduce(
+                0, i[:, None].expand(4, 3), y, how, include_self=own
+            )
+            for how in ("sum", "prod", "mean", "amax", "amin")
+            for own in (True, False)
+        },
+        take=lambda x, i, y: torch.take(x, i - 3),
+        put=lambda x, i, y: x.put(i[:2] - 3, y[0, :2]),
+        put_add=lambda x, i, y: x.put(i, y[:, 0], accumulate=True),
+        along=lambda x, i, y: torch.take_along_dim(x, i[:, None] - 2, 0),
+        added_by_mask=lambda x, i, y: x.index_put((y > 0,), torch.ones((), dtype=x.dtype), accumulate=True),
+    )
+group(
+    "writes_without_dimensions",
+    lambda: {"x": torch.tensor(2.0), "i": torch.tensor(0), "y": torch.tensor(5.0)},
+    scatter=lambda x, i, y: x.scatter(0, i, y),
+    scatter_add=lambda x, i, y: x.scatter_add(0, i, y),
+    scatter_reduce=lambda x, i, y: x.scatter_reduce(0, i, y, "mean", include_self=False),
+)
+
+# Recurrent networks --------------------------------------------------------------------------------------------
+
+
+def recurrent(kind, **options):
+    """A cell of 5 numbers over inputs of 4; all weights come from one vector."""
+    gates = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}[kind] * 5
+    layers, both = options.get("num_layers", 1), options.get("bidirectional", False)
+    biases, first = options.get("has_biases", True), options.get("batch_first", False)
+
+    def run(x, w):
+        taken, params = 0, []
+        for layer in range(layers):
+            for _ in range(2 if both else 1):
+                width = 4 if layer == 0 else 10 if both else 5
+                shapes = [(gates, width), (gates, 5)] + ([(gates,), (gates,)] if biases else [])
+                for shape in shapes:
+                    count = torch.Size(shape).numel()
+                    params.append(w[taken : taken + count].reshape(shape))
+                    taken += count
+        state = w[: layers * (2 if both else 1) * 3 * 5].reshape(-1, 3, 5)
+        hidden = (state, state * 2) if kind == "lstm" else state
+        x = x.transpose(0, 1) if first else x
+        return torch.cat([t.flatten() for t in getattr(torch, kind)(x, hidden, params, biases, layers, 0.0, False, both, first)])
+
+    return run
+
+
+group(
+    "recurrent",
+    lambda: {"x": normal(6, 3, 4), "w": normal(2000, seed=1) * 0.4},
+    lstm=recurrent("lstm"),
+    lstm_deep=recurrent("lstm", num_layers=2, bidirectional=True),
+    lstm_batch_first=recurrent("lstm", batch_first=True, has_biases=False),
+    gru=recurrent("gru"),
+    gru_deep=recurrent("gru", num_layers=2, bidirectional=True, batch_first=True),
+    tanh=recurrent("rnn_tanh", bidirectional=True),
+    relu=recurrent("rnn_relu", has_biases=False),
+)
+
+# Gradients that are operators of their own ----------------------------------------------------------------------
+
+aten = torch.ops.aten
+group(
+    "gradients_of_pools",
+    lambda: {"x": normal(2, 3, 7, 6), "g": normal(2, 3, 4, 3, seed=1)},
+    avg=lambda x, g: aten.avg_pool2d_backward(g, x, [3, 2], [2, 2], [1, 0], False, True, None),
+    avg_no_padding=lambda x, g: aten.avg_pool2d_backward(g, x, [3, 2], [2, 2], [1, 0], False, False, None),
+    avg_divided=lambda x, g: aten.avg_pool2d_backward(g, x, [3, 2], [2, 2], [1, 0], False, True, 5),
+    adaptive=lambda x, g: aten._adaptive_avg_pool2d_backward(g, x),
+    max=lambda x, g: aten.max_pool2d_with_indices_backward(
+        g, x, [3, 2], [2, 2], [1, 0], [1, 1], False, aten.max_pool2d_with_indices(x, [3, 2], [2, 2], [1, 0])[1]
+    ),
+    col2im=lambda x, g: aten.col2im(aten.im2col(x, [3, 2], [1, 1], [1, 0], [2, 2]), [7, 6], [3, 2], [1, 1], [1, 0], [2, 2]),
+)
+
+
+def convolution_gradients(x, w, **options):
+    settings = {"stride": [2, 1], "padding": [1, 0], "dilation": [1, 2], "transposed": False, "output_padding": [0, 0], "groups": 2, **options}
+    y = aten.convolution(x, w, None, **settings)
+    results = aten.convolution_backward(torch.cos(y), x, w, [y.shape[1]], **settings, output_mask=[True, True, True])
+    return torch.cat([result.flatten() for result in results])
+
+
+group(
+    "gradients_of_convolutions",
+    lambda: {"x": normal(2, 4, 7, 6), "w": normal(6, 2, 3, 2, seed=1), "t": normal(4, 3, 3, 2, seed=2)},
+    plain=lambda x, w, t: convolution_gradients(x, w),
+    one_group=lambda x, w, t: convolution_gradients(x[:, :2], w, groups=1),
+    transposed=lambda x, w, t: convolution_gradients(x, t, transposed=True, dilation=[1, 1]),
+    spread=lambda x, w, t: convolution_gradients(x, t, transposed=True, dilation=[1, 1], output_padding=[1, 0]),
+)
+
+
+def norm_gradients(x, g, w):
+    """Of a layer norm and a group norm, all results in one line."""
+    _, mean, inverse = aten.native_layer_norm(x, [6], w, None, 1e-5)
+    layer = aten.native_layer_norm_backward(g, x, [6], mean, inverse, w, w, [True, True, True])
+    _, mean, inverse = aten.native_group_norm(x, w[:4], None, 2, 4, 6, 2, 1e-5)
+    group_norm = aten.native_group_norm_backward(g, x, mean, inverse, w[:4], 2, 4, 6, 2, [True, True, True])
+    return torch.cat([result.flatten() for result in (*layer, *group_norm)])
+
+
+group(
+    "gradients_of_norms",
+    lambda: {"x": normal(2, 4, 6), "g": normal(2, 4, 6, seed=1), "w": normal(6, seed=2)},
+    norms=norm_gradients,
+    softmax=lambda x, g, w: aten._softmax_backward_data(g, x.softmax(1), 1, f32),
+    log_softmax=lambda x, g, w: aten._log_softmax_backward_data(g, x.log_softmax(2), 2, f32),
+)
+group(
+    "gradients_of_embeddings",
+    lambda: {"g": normal(5, 3), "i": torch.tensor([0, 2, 2, 4, 2])},
+    plain=lambda g, i: aten.embedding_dense_backward(g, i, 6, -1, False),
+    padding=lambda g, i: aten.embedding_dense_backward(g, i, 6, 4, False),
+    scaled=lambda g, i: aten.embedding_dense_backward(g, i, 6, -1, True),
+)
+group(
+    "bags",
+    lambda: {"w": normal(6, 3), "i": torch.tensor([0, 2, 2, 4, 5, 1]), "o": torch.tensor([0, 2, 2, 5]), "s": normal(6, seed=4)},
+    sum=lambda w, i, o, s: torch.embedding_bag(w, i, o)[0],
+    mean=lambda w, i, o, s: torch.embedding_bag(w, i, o, mode=1)[0],
+    max=lambda w, i, o, s: torch.embedding_bag(w, i, o, mode=2)[0],
+    weighted=lambda w, i, o, s: torch.embedding_bag(w, i, o, per_sample_weights=s)[0],
+    padding=lambda w, i, o, s: torch.embedding_bag(w, i, o, False, 1, False, None, False, 2)[0],
+    last=lambda w, i, o, s: torch.embedding_bag(w, i, o, include_last_offset=True)[0],
+)
+
+# Images and signals ----------------------------------------------------------------------------------------------
+
+group(
+    "grid_samples",
+    lambda: {"x": normal(2, 3, 5, 4), "grid": normal(2, 4, 3, 2, seed=1) * 1.3},
+    **{
+        f"{mode}_{padding}_{corners}": lambda x, grid, mode=mode, padding=padding, corners=corners: torch.grid_sampler(
+            x, grid, mode, padding, corners
+        )
+        for mode in range(3)
+        for padding in range(3)
+        for corners in (True, False)
+    },
+)
+group(
+    "resize_cubic",
+    lambda: {"x": normal(2, 3, 5, 4)},
+    bicubic=resized("bicubic", size=(7, 3)),
+    bicubic_factor=resized("bicubic", scale_factor=(1.7, 0.6)),
+    bicubic_corners=resized("bicubic", size=(3, 9), align_corners=True),
+    filtered=resized("bilinear", size=(3, 2), antialias=True),
+    filtered_cubic=resized("bicubic", size=(3, 6), antialias=True),
+)
+group(
+    "spectra",
+    lambda: {"x": normal(3, 6), "z": torch.complex(normal(3, 6), normal(3, 6, seed=1))},
+    fft=lambda x, z: torch.view_as_real(torch.fft.fft(x)),
+    ifft=lambda x, z: torch.view_as_real(torch.fft.ifft(z, n=8, dim=0, norm="ortho")),
+    rfft=lambda x, z: torch.view_as_real(torch.fft.rfft(x, n=5, norm="forward")),
+    irfft=lambda x, z: torch.fft.irfft(z, n=9),
+    hfft=lambda x, z: torch.fft.hfft(z, dim=0),
+    ihfft=lambda x, z: torch.view_as_real(torch.fft.ihfft(x, norm="ortho").resolve_conj()),
+    fft2=lambda x, z: torch.view_as_real(torch.fft.fft2(z, s=(4, 5))),
+    irfft2=lambda x, z: torch.fft.irfft2(z),
+    rfftn=lambda x, z: torch.view_as_real(torch.fft.rfftn(x, dim=(1, 0))),
+    hfftn=lambda x, z: torch.fft.hfftn(z),
+    shift=lambda x, z: torch.fft.fftshift(x),
+    back=lambda x, z: torch.fft.ifftshift(x, dim=1),
+    frequencies=lambda x, z: torch.fft.fftfreq(7, d=0.5) + x[0, 0],
+)
+
+# Factors of matrices ------------------------------------------------------------------------------------------------
+
+group(
+    "factors",
+    lambda: {"a": normal(2, 4, 4), "y": normal(2, 4, 3, seed=1), "wide": normal(3, 5, seed=2)},
+    cholesky=lambda a, y, wide: torch.linalg.cholesky_ex(a @ a.mT + torch.eye(4)).L,
+    cholesky_info=lambda a, y, wide: torch.linalg.cholesky_ex(a @ a.mT - torch.tensor([0.0, 0, 100, 0]).diag()).info,
+    lu=lambda a, y, wide: torch.linalg.lu_factor_ex(a).LU,
+    pivots=lambda a, y, wide: torch.linalg.lu_factor_ex(wide).pivots,
+    lower=lambda a, y, wide: torch.linalg.lu(wide)[0] @ torch.linalg.lu(wide)[1],
+    det=lambda a, y, wide: torch.linalg.det(a),
+    det_singular=lambda a, y, wide: torch.linalg.det(a * torch.tensor([1.0, 0, 1, 1])),
+    slogdet=lambda a, y, wide: torch.linalg.slogdet(a)[1],
+    inv=lambda a, y, wide: torch.linalg.inv_ex(a).inverse,
+    solve=lambda a, y, wide: torch.linalg.solve_ex(a, y).result,
+    solve_vector=lambda a, y, wide: torch.linalg.solve_ex(a[0], y[0, :, 0]).result,
+    q=lambda a, y, wide: torch.linalg.qr(wide.mT)[0],
+    r=lambda a, y, wide: torch.linalg.qr(wide.mT)[1],
+    complete=lambda a, y, wide: torch.linalg.qr(wide.mT, mode="complete")[0],
+    power=lambda a, y, wide: torch.linalg.matrix_power(a, 5),
+    triangular=lambda a, y, wide: torch.linalg.solve_triangular(a.triu() + 3 * torch.eye(4), y, upper=True),
+    kron=lambda a, y, wide: torch.kron(a[0], wide),
+    cross=lambda a, y, wide: torch.linalg.cross(y, y.flip(1)),
+    norm=lambda a, y, wide: torch.linalg.matrix_norm(a, 1),
+    cdist=lambda a, y, wide: torch.cdist(a, y.mT, p=1.5),
+)

@@ -29,8 +29,8 @@ constexpr auto all_missing_lowerings_are_named_at_once() -> bool {
   const NodeId z = b.call_function("torch.bernoulli", {y}, b.tensor(DType::f32, {2}));
   b.output({b.call_function("mylib.strange", {z}, b.tensor(DType::f32, {2}))});
   return refusal(std::move(b).finish()) ==
-         "bernoulli (net.py:7): error: no lowering for aten.bernoulli.default, called 2 times: bernoulli, bernoulli_1 "
-         "[missing-lowering]\n"
+         "bernoulli (net.py:7): error: no lowering for aten.bernoulli.default, called 2 times: bernoulli, bernoulli_1; "
+         "it draws random numbers, which have to be an input [missing-lowering]\n"
          "strange (net.py:7): error: no lowering for mylib.strange, called 1 time: strange [missing-lowering]\n";
 }
 FXPASS_TEST_TWICE(all_missing_lowerings_are_named_at_once)

@@ -22,11 +22,13 @@ DTYPES = [torch.float32] * 4 + [
     torch.int32,
     torch.bool,
     torch.uint8,
+    torch.complex64,
 ]
 SHAPES = [(4, 3), (2, 3, 4), (6,), (3, 3), (2, 2, 3), (1, 4), (4, 6), (), (2, 1, 3)]
 SCALARS = ["-3", "-2", "-1", "0", "1", "2", "3", "0.5", "2.5", "True"]
-MOST_SOURCES = 9
+MOST_SOURCES = 16
 MOST_ELEMENTS = 96
+MOST_ATTEMPTS = 25
 # No sum of a program's numbers leaves what the dtype holds exactly. Integers wrap; only their casts matter.
 LARGEST = {
     torch.float32: 1024,
@@ -34,6 +36,7 @@ LARGEST = {
     torch.bfloat16: 128,
     torch.int64: 2**15,
     torch.int32: 2**15,
+    torch.complex64: 1024,
 }
 NAME = re.compile(r"\b[bvx]\d+\b")
 
@@ -138,6 +141,8 @@ def _broadcasts(shape, to):
 
 def _casts_exactly(tensor, dtype):
     """What a float outside an integer type's range becomes is undefined in C++, and so in PyTorch."""
+    if tensor.dtype.is_complex and not dtype.is_complex:
+        return False  # PyTorch warns
     if (
         not tensor.dtype.is_floating_point
         or dtype.is_floating_point
@@ -157,6 +162,7 @@ class _Grower:
         self.last_write = {}  # storage -> kind of its last write
         self.operands = []  # (name, kind of reader) of the statement at hand
         self.target = None  # the value that the statement at hand writes
+        self.joined = []  # views that have been written
         # Operators that are rare in programs; many of them fxpass refuses, which ends the use of a program.
         self.rare = self.random.random() < 0.1
         self.may_raise = self.random.random() < 0.05
@@ -164,12 +170,14 @@ class _Grower:
     def grown(self):
         for _ in range(self.random.randint(1, 3)):
             self.source(self.random.choice(SHAPES), self.random.choice(DTYPES), self.random.choice("xxb"))
-        length = self.random.randint(5, 40)
+        for pair in pairs_of(self.program.seed):
+            self.join(*pair)
+        length = len(self.program.statements) + self.random.randint(3, 12)
         while len(self.program.statements) < length and not self.program.raises:
             role = self.random.choices([self.view, self.write, self.read], [40, 40, 20])[0]
             self.attempt(role)
         count = self.random.randint(1, 5)
-        chosen = [self.any() for _ in range(count)]
+        chosen = [self.any() for _ in range(count)] + self.joined
         self.program.outputs = [value.name for value in chosen]
         for value in chosen:
             self.count_read(value, "output")
@@ -371,6 +379,8 @@ class _Grower:
             return tensor.dtype in (*LARGEST, torch.bool, torch.uint8)
         if tensor.abs().max() > largest:
             return False
+        if tensor.is_complex():
+            tensor = torch.view_as_real(tensor.resolve_conj())
         if not tensor.dtype.is_floating_point:
             return True
         return bool(tensor.isfinite().all() and (tensor * 4 == (tensor * 4).round()).all())
@@ -380,10 +390,48 @@ class _Grower:
         if write is not None:
             self.program.reads[value.kind, write, reader] += 1
 
+    def join(self, view, write):
+        """A view of this kind, written by a write of that kind, if these are found soon."""
+        for _ in range(4):
+            if self.program.raises or self.joins(view, write):
+                return
+
+    def joins(self, view, write):
+        viewed = None
+        if len(self.program.sources) < MOST_SOURCES and self.chance(0.7):
+            dtype, shape = self.random.choice(DTYPES), self.random.choice(SHAPES)
+            if view == "parts":
+                dtype = torch.complex64
+            elif view in ("as_complex", "dropout"):
+                dtype = torch.float32
+            elif write == "bitwise":
+                dtype = self.choice([torch.bool, torch.int64, torch.int32, torch.uint8])
+            elif dtype.is_complex:
+                dtype = torch.float32  # few writes order complex numbers
+            shape = {"as_complex": (2, 3, 2), "meshgrid": (3,), "einsum": (3, 3)}.get(view, shape)
+            viewed = self.source(shape, dtype)
+        if not self.succeeds(lambda: self.view(view, viewed)):
+            return False
+        value = self.values[-1]
+        if value.kind != view or not self.succeeds(lambda: self.write(write, value)):
+            return False
+        self.joined = [*self.joined, value][-3:]
+        return True
+
+    def succeeds(self, role):
+        count = len(self.program.statements)
+        for _ in range(MOST_ATTEMPTS):
+            self.attempt(role)
+            if self.program.raises:
+                return False
+            if len(self.program.statements) > count:
+                return True
+        return False
+
     # Views ----------------------------------------------------------------------------------------------
-    def view(self):
-        value = self.any()
-        kind = self.random.choice(RARE_VIEWS if self.rare and self.chance(0.4) else VIEWS)
+    def view(self, kind=None, viewed=None):
+        value = viewed or self.any()
+        kind = kind or self.random.choice(VIEWS)
         text = getattr(self, f"view_{kind}")(value.name, value.tensor)
         count = 1
         if isinstance(text, tuple):
@@ -543,25 +591,50 @@ class _Grower:
         return f"torch.nn.functional.dropout({v}, 0.5, False)"
 
     def view_as_strided(self, v, t):
-        size = min(t.untyped_storage().nbytes() // t.element_size(), 4)
-        return self.choice(
-            [f"{v}.as_strided(({size},), (1,), 0)", f"torch.as_strided({v}, ({min(size, 2)}, 2), (1, 1))"]
-        )
+        places = t.untyped_storage().nbytes() // t.element_size()
+        start = self.random.randint(0, places)
+        step = self.random.randint(1, 3)
+        count = max(0, min(3, (places - start + step - 1) // step))
+        texts = [
+            f"{v}.as_strided(({count},), ({step},), {start})",
+            f"torch.as_strided({v}, ({count}, 1), ({step}, 1), {start})",
+        ]
+        if start == t.storage_offset():
+            texts.append(f"{v}.as_strided(({count},), ({step},))")
+        if self.rare and places > 3:  # elements share places
+            texts.append(f"torch.as_strided({v}, (3, 2), (1, 1), 0)")
+        return self.choice(texts)
 
     def view_unfold(self, v, t):
         dim = self.dim(t)
         size = self.random.randint(1, max(1, t.shape[dim]))
-        return f"{v}.unfold({dim}, {size}, {self.random.randint(1, 2)})"
+        return f"{v}.unfold({dim}, {size}, {self.random.randint(1 if self.rare else size, size + 1)})"
 
     def view_view_dtype(self, v, t):
-        return f"{v}.view({self.random.choice(DTYPES)})"
+        dtypes = [dtype for dtype in DTYPES if dtype != torch.bool or self.rare]
+        if t.dtype == torch.bool and not self.rare:
+            raise _NotApplicable  # a byte may be no bool
+        return f"{v}.view({self.choice(dtypes)})"
 
     def view_tensor_split(self, v, t):
         dim = self.dim(t)
-        return f"{v}.tensor_split(2, {dim})", 2
+        if self.chance(0.5):
+            cuts = [self.random.randint(-t.shape[dim], t.shape[dim]) for _ in range(2)]
+            return f"{v}.tensor_split({cuts}, {dim})", 3
+        return self.choice([f"{v}.tensor_split(2, {dim})", f"torch.tensor_split({v}, 2, {dim})"]), 2
 
     def view_hsplit(self, v, t):
-        return self.choice([f"torch.hsplit({v}, 2)", f"{v}.vsplit(2)"]), 2
+        cut = self.random.randint(0, 2)
+        texts = [f"torch.hsplit({v}, 2)", f"{v}.vsplit(2)", f"{v}.hsplit([{cut}])", f"torch.vsplit({v}, [{cut}])"]
+        return self.choice(texts + [f"{v}.dsplit([{cut}])"] * (t.dim() > 2)), 2
+
+    def view_unsafe_split(self, v, t):
+        dim = self.dim(t)
+        size = t.shape[dim]
+        if size < 2:
+            raise _NotApplicable
+        first = self.random.randint(1, size - 1)
+        return self.choice([f"torch.unsafe_split_with_sizes({v}, [{first}, {size - first}], {dim})"]), 2
 
     def view_expand_as(self, v, t):
         return f"{v}.expand_as({self.any().name})"
@@ -572,11 +645,42 @@ class _Grower:
     def view_broadcast_tensors(self, v, t):
         return f"torch.broadcast_tensors({v}, {self.any().name})", 2
 
-    def view_real(self, v, t):
-        return self.choice([f"torch.real({v})", f"{v}.positive()", f"{v}.conj()", f"{v}.resolve_conj()"])
+    def view_meshgrid(self, v, t):
+        if t.dim() > 1:
+            raise _NotApplicable
+        other = self.any(lambda tensor: tensor.dim() < 2 and tensor.dtype == t.dtype)
+        return f"torch.meshgrid({v}, {other.name}, indexing={self.choice(['ij', 'xy'])!r})", 2
+
+    def view_same(self, v, t):
+        real = f"{v}.positive()" if t.is_complex() else f"torch.real({v})"
+        return self.choice([real, f"{v}.positive()", f"{v}.resolve_conj()"])
+
+    def view_conj(self, v, t):
+        negated = [f"torch.ops.aten._neg_view.default({v})"] * (t.dtype != torch.bool)
+        return self.choice([f"{v}.conj()", f"torch.conj({v})", *negated])
+
+    def view_parts(self, v, t):
+        if not t.is_complex():
+            raise _NotApplicable
+        return self.choice([f"torch.view_as_real({v})", f"torch.real({v})", f"torch.imag({v})"])
+
+    def view_as_complex(self, v, t):
+        return f"torch.view_as_complex({v})"
 
     def view_method(self, v, t):
         return self.choice([f"{v}.adjoint()", f"{v}.H", f"{v}.mH", f"{v}.T"])
+
+    def view_einsum(self, v, t):
+        text = self.choice({2: ["ij->ji", "ii->i", "ij->ij"], 3: ["ijk->kij", "iji->ij"]}.get(t.dim(), []))
+        return f"torch.einsum({text!r}, {v})"
+
+    def view_copy(self, v, t):
+        """What is named as a copy of a view is one."""
+        dim = self.dim(t)
+        return self.choice(
+            [f"torch.transpose_copy({v}, 0, {dim})", f"torch.slice_copy({v}, {dim}, 0, 2)", f"torch.alias_copy({v})"]
+            + [f"torch.select_copy({v}, {dim}, 0)"] * (t.shape[dim] > 0)
+        )
 
     def other_shape(self, t):
         n = t.numel()
@@ -619,9 +723,9 @@ class _Grower:
         return ", ".join(items)
 
     # Writes ---------------------------------------------------------------------------------------------
-    def write(self):
-        self.target = self.any()
-        kind = self.random.choice(RARE_WRITES if self.rare and self.chance(0.4) else WRITES)
+    def write(self, kind=None, target=None):
+        self.target = target or self.any()
+        kind = kind or self.random.choice(RARE_WRITES if self.rare and self.chance(0.6) else WRITES)
         text = getattr(self, f"write_{kind}")(self.target.name, self.target.tensor)
         # Only an expression can be given a name.
         named = self.chance(0.15) and re.match(r"^(torch\.[\w.]+|\w+\.\w+)\(", text) is not None
@@ -910,9 +1014,8 @@ class _Grower:
 VIEWS = """
     select slice narrow view reshape flatten transpose permute t mT movedim unsqueeze squeeze expand alias
     getitem getitem diagonal split chunk unbind unflatten contiguous to dropout
-""".split()
-RARE_VIEWS = """
-    as_strided unfold view_dtype tensor_split hsplit expand_as atleast broadcast_tensors real method
+    as_strided unfold view_dtype tensor_split hsplit unsafe_split expand_as atleast broadcast_tensors meshgrid same conj
+    parts as_complex method einsum copy
 """.split()
 WRITES = """
     add add mul div operator operator indexed_operator indexed_operator unary relu clamp compare bitwise
@@ -927,3 +1030,14 @@ READS = "arithmetic arithmetic unary where reduction clone clone cat gather cast
 READERS = """
     arithmetic reduction clone cat gather cast matmul operand mask index output caller
 """.split()
+
+
+# Every view with every write through it: each program has some of the pairs, and a few hundred have all.
+PAIRS = [(view, write) for view in dict.fromkeys(VIEWS) for write in dict.fromkeys(WRITES) if view != "copy"]
+random.Random(0).shuffle(PAIRS)
+PAIRS_OF_EACH = 5
+
+
+def pairs_of(seed):
+    first = seed * PAIRS_OF_EACH
+    return [PAIRS[k % len(PAIRS)] for k in range(first, first + PAIRS_OF_EACH)]

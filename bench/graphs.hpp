@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 /// @file
 /// The graphs that are measured. `size` is about the number of nodes; the graph says how many it has.
@@ -77,6 +78,7 @@ class GraphMaker {
 /// How writes are spread.
 enum class Writes : std::uint8_t {
   to_one_input,              ///< x.add_(y), again and again
+  to_many_inputs,            ///< the same, to an input of its own for each write
   through_views_of_one,      ///< x[i].add_(r), a new view each time, other rows read now and then
   through_views_of_many,     ///< the same, to an input of its own for each write
 };
@@ -86,8 +88,9 @@ template <Writes writes>
 [[nodiscard]] auto in_place_writes(std::uint32_t size) -> Graph {
   GraphMaker make;
   GraphBuilder& b = make.builder();
-  const bool to_many = writes == Writes::through_views_of_many;
-  const std::uint32_t input_count = to_many ? size / 4 + 1 : 1;
+  const bool is_direct = writes == Writes::to_one_input || writes == Writes::to_many_inputs;
+  const bool to_many = writes == Writes::through_views_of_many || writes == Writes::to_many_inputs;
+  const std::uint32_t input_count = to_many ? size / (is_direct ? 2 : 4) + 1 : 1;
   const NodeId r = b.placeholder("r", make.row());
   NodeId last = r;
   for (std::uint32_t i = 0; i < input_count; ++i) last = b.placeholder("x", make.matrix());
@@ -95,7 +98,7 @@ template <Writes writes>
   for (std::uint32_t i = 0; make.node_count() < size; ++i) {
     make.next_line();
     const NodeId x{first_input + i % input_count};
-    if (writes == Writes::to_one_input) {
+    if (is_direct) {
       last = b.call_function("torch.ops.aten.add_.Tensor", {x, r}, make.matrix());
       continue;
     }
@@ -107,6 +110,33 @@ template <Writes writes>
       default: last = b.call_function("torch.ops.aten.add_.Tensor", {view, r}, make.row_at(row)); break;
     }
     if (i % 4 == 2) last = b.call_function("torch.ops.aten.add.Tensor", {view, r}, make.row());
+  }
+  return std::move(make).finish(last);
+}
+
+/// One list of inputs, written by a few calls.
+[[nodiscard]] inline auto lists_of_inputs(std::uint32_t size) -> Graph {
+  GraphMaker make;
+  GraphBuilder& b = make.builder();
+  std::vector<Argument> inputs;
+  for (std::uint32_t i = 0; i < size; ++i) inputs.push_back(b.placeholder("x", make.matrix()));
+  const Span<const Argument> all(inputs.data(), inputs.size());
+  b.call_function("torch.ops.aten._foreach_mul_.Scalar", {b.list(all), 2});
+  b.call_function("torch.ops.aten._foreach_add_.List", {b.list(all), b.list(all)});
+  return std::move(make).finish(inputs.front().node());
+}
+
+/// A tensor that changes its shape again and again, and is written in between.
+[[nodiscard]] inline auto rebindings(std::uint32_t size) -> Graph {
+  GraphMaker make;
+  GraphBuilder& b = make.builder();
+  const NodeId x = b.placeholder("x", make.matrix());
+  const NodeId y = b.call_function("torch.ops.aten.clone.default", {x}, make.matrix());
+  NodeId last = y;
+  while (make.node_count() < size) {
+    make.next_line();
+    for (int i = 0; i < 2; ++i) b.call_function("torch.ops.aten.transpose_.default", {y, 0, 0}, make.matrix());
+    last = b.call_function("torch.ops.aten.mul_.Tensor", {y, x}, make.matrix());
   }
   return std::move(make).finish(last);
 }

@@ -53,6 +53,9 @@ auto main() -> int {
   using namespace fxpass::bench;
   bool ok = is_linear("elementwise chain", elementwise_chain);
   ok = is_linear("writes to one input", in_place_writes<Writes::to_one_input>) && ok;
+  ok = is_linear("writes to many inputs", in_place_writes<Writes::to_many_inputs>) && ok;
+  ok = is_linear("writes to a list of inputs", lists_of_inputs) && ok;
+  ok = is_linear("changes of shape", rebindings) && ok;
   ok = is_linear("through views of one", in_place_writes<Writes::through_views_of_one>) && ok;
   ok = is_linear("through views of many", in_place_writes<Writes::through_views_of_many>) && ok;
   ok = is_linear("inputs of one storage each", inputs_with_storages) && ok;

@@ -6,7 +6,6 @@ A call becomes a small program: the tensor is written, directly or through a vie
 view and as a whole. Programs are run in batches, as rewritten Python, bit for bit, and, where the operator is lowered, as HLO.
 """
 
-import collections
 import json
 import re
 import subprocess
@@ -17,7 +16,7 @@ import pytest
 import torch
 from capture import close
 from fx_to_json import dump
-from refused_writes import NOT_LOWERED, NOT_SAMPLED, REFUSED
+from refused_writes import NOT_SAMPLED, REFUSED
 from torch.utils._pytree import tree_leaves, tree_map
 from writing_operators import Sampler, copied, recorded_calls, same, writing_methods, writing_overloads
 from xla_runner import Executable, Session
@@ -213,7 +212,7 @@ class Calls:
         self.overloads = writing_overloads()
         self.programs, self.samples = [], {}
         for name, overload in self.overloads.items():
-            self.samples[name] = sampler.calls(overload)
+            self.samples[name] = [] if name in NOT_SAMPLED else sampler.calls(overload)
             self.programs += [Program(name, call, form) for call in self.samples[name] for form in ("plain", "view")]
         self.refused = [p for p in self.programs if reason(p) is not None]
         self.carried_out = [p for p in self.programs if reason(p) is None]
@@ -234,7 +233,10 @@ def reason(program):
 def calls(fxpassc_path, tmp_path_factory):
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")  # deprecations, and results that eager resizes
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # tensors this small take longer with more
         yield Calls(fxpassc_path, tmp_path_factory.mktemp("writes"))
+        torch.set_num_threads(threads)
 
 
 def listed(messages):
@@ -244,8 +246,11 @@ def listed(messages):
 def test_each_operator_that_writes_is_called(calls):
     assert len(calls.overloads) > 1300
     without = {name for name, samples in calls.samples.items() if not samples}
-    assert without == set(NOT_SAMPLED), sorted(without ^ set(NOT_SAMPLED))
-    names = {name for name in writing_methods() if f"aten.{name}" not in {n.rpartition(".")[0] for n in calls.overloads}}
+    # What leaves its out= tensor as it was gives the same twice, or does not.
+    assert without <= set(NOT_SAMPLED) | set(REFUSED), sorted(without - set(NOT_SAMPLED) - set(REFUSED))
+    assert set(NOT_SAMPLED) <= set(calls.overloads)
+    bases = {name.rpartition(".")[0] for name in calls.overloads}
+    names = {name for name in writing_methods() if f"aten.{name}" not in bases}
     assert names == {"apply_", "map2_", "map_", "share_memory_"}  # take Python functions, or are no operators
 
 
@@ -267,30 +272,248 @@ def test_refused_for_a_reason_that_is_known(calls):
     assert not unexpected, listed(unexpected)
 
 
+def selected(programs):
+    """Through a view: each overload that writes in place, and of the operators with `out=` one in four: these are lowered as
+    the operator that computes the same."""
+    in_place, out = {}, {}
+    for program in programs:
+        base = program.name.rpartition(".")[0]
+        if program.form == "view":
+            (in_place if base.endswith("_") else out).setdefault(program.name if base.endswith("_") else base, program)
+    return [*in_place.values(), *list(out.values())[::4]]
+
+
 def test_carried_out_by_xla(calls):
-    lowered = [program for program in calls.carried_out if program.name not in NOT_LOWERED]
-    first_of_each = list({(p.name, p.form): p for p in lowered}.values())
-    wrong = calls.outcome(first_of_each, "hlo-text")
+    listed_operators = subprocess.run([calls.fxpassc_path, "ops"], capture_output=True, text=True, check=True).stdout
+    lowered_operators = set(listed_operators.split())
+    wrong, lowered = {}, []
+    for program in selected(calls.carried_out):
+        try:
+            _, message = Batch([program], calls.directory).compile(calls.fxpassc_path, "hlo-text")
+        except Exception:  # eager refuses it as a view
+            continue
+        if message is None:
+            lowered.append(program)
+            continue
+        missing = re.findall(r"no lowering for (\S+), called", message)
+        # What is lowered for some calls only says so; whatever else there is to say is about the write.
+        if not (missing and lowered_operators.isdisjoint(missing)) and "[unsupported]" not in message:
+            wrong[program] = message
+    assert len(lowered) > 300
+    wrong.update(calls.outcome(lowered, "hlo-text"))
     assert not wrong, listed(wrong)
-
-
-def test_operators_without_lowering_are_said_to_have_none(calls):
-    missing = list({p.name: p for p in calls.carried_out if p.name in NOT_LOWERED}.values())
-    assert {p.name for p in missing} == set(NOT_LOWERED)
-    said = collections.Counter()
-    for first in range(0, len(missing), BATCH):
-        batch = Batch(missing[first : first + BATCH], calls.directory)
-        emitted, message = batch.compile(calls.fxpassc_path, "hlo-text")
-        assert emitted is None
-        said.update(re.findall(r"no lowering for (\S+), called", message))
-    assert set(said) == set(NOT_LOWERED.values()), set(said) ^ set(NOT_LOWERED.values())
 
 
 def test_methods(calls):
     programs = []
     for method in writing_methods():
-        of_method = [p for p in calls.carried_out if p.name.startswith(f"aten.{method}.") and p.form == "view"]
+        of_method = [p for p in calls.carried_out if p.name.startswith(f"aten.{method}.") and p.form == "plain"]
         programs += [Program(p.name, p.call, "method") for p in of_method[:1]]
     assert len(programs) > 100
     wrong = calls.outcome(programs, "fx-python")
     assert not wrong, listed(wrong)
+
+
+# Tensors that change their shape ------------------------------------------------------------------------------------------
+def transposed_copy(x):
+    y = x.clone()
+    before = y + 1
+    y.t_()
+    return before, y * 2, y
+
+
+def unsqueezed_view(x):
+    row = x[1]
+    row.unsqueeze_(0)
+    row.add_(1)
+    return x * 1, row * 1
+
+
+def result_of_a_write(x):
+    y = x * 2
+    same = y.add_(1)
+    y.transpose_(0, 1)
+    return same * 1, y * 1
+
+
+def resized_to_fewer(x):
+    y = x * 2
+    flat = y.view(-1)
+    y.resize_(2, 3)
+    y.fill_(7)
+    return flat * 1, y * 1
+
+
+def set_to_an_input(x):
+    y = x * 2
+    y.set_(x)
+    y.add_(1)
+    return (y * 1,)
+
+
+def several_times(x):
+    y = (x * 2).unsqueeze(0)
+    y.squeeze_()
+    y.t_()
+    y.swapaxes_(0, 1)
+    y.unsqueeze_(1)
+    y.select(0, 0).mul_(3)
+    return y * 1, x * 1
+
+
+def another_window(x):
+    y = x.clone()
+    whole = y.view(-1)
+    y.as_strided_((2, 3), (3, 1), 2)
+    y.zero_()
+    return whole * 1, y * 1
+
+
+def transposed_back(x):
+    y = x.t()
+    y.t_()
+    y.mul_(3)
+    return x * 1, y * 1
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        transposed_copy,
+        unsqueezed_view,
+        result_of_a_write,
+        resized_to_fewer,
+        set_to_an_input,
+        several_times,
+        another_window,
+        transposed_back,
+    ],
+    ids=lambda function: function.__name__,
+)
+def test_a_tensor_that_becomes_a_view_of_itself(fxpassc, tmp_path, function):
+    gm = torch.fx.symbolic_trace(function)
+    x = torch.arange(24.0).reshape(4, 6)
+    dump(gm, tmp_path / "graph.json", [x.clone()])
+    expected_x = x.clone()
+    expected = function(expected_x)
+    code, signature = fxpassc.compile(tmp_path / "graph.json", "fx-python")
+    scope = {}
+    exec(compile(code, "emitted.py", "exec"), scope)
+    results = scope["forward"](x.clone())
+    text, signature = fxpassc.compile(tmp_path / "graph.json")
+    session = Session(Executable(text), signature, {"x": x})
+    outputs = session.run()
+    outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
+    written = {target: results[int(output)] for output, target in signature["io_map"].items()}
+    for k, wanted in enumerate(expected):
+        assert same(results[k], wanted) and same(outputs[k], wanted), f"output {k}"
+    assert same(written.get(0, x), expected_x) and same(session.get("x"), expected_x)
+
+
+def transposed_input(x):
+    return x.t_() * 1
+
+
+def perhaps_the_same(x):
+    y = x * 2
+    other = y.contiguous()
+    y.t_()
+    return other * 1
+
+
+def one_of_a_list(x):
+    parts = x.split(2)
+    parts[0].t_()
+    return torch.cat(parts)
+
+
+def grown(x):
+    y = x * 2
+    return y.resize_(10, 10) * 0
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (transposed_input, "which its owner would see"),
+        (perhaps_the_same, "which may be the same tensor as 'contiguous'"),
+        (one_of_a_list, "a tensor that is in a list"),
+        (grown, "what is no view of elements that are there"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_change_of_shape_that_is_refused(fxpassc, tmp_path, function, why):
+    dumped = torch.fx.symbolic_trace(function)
+    if function is one_of_a_list:  # eager has no such program: what is asked is only what fxpass says of it
+        graph = torch.fx.Graph()
+        x = graph.placeholder("x")
+        parts = graph.call_method("split", (x, 2))
+        graph.call_method("t_", (graph.call_function(getitem, (parts, 0)),))
+        graph.output(x)
+        dumped = torch.fx.GraphModule(torch.nn.Module(), graph)
+    dump(dumped, tmp_path / "graph.json", [torch.arange(24.0).reshape(4, 6)])
+    result = fxpassc.run("compile", tmp_path / "graph.json", "-o", tmp_path / "out.py")
+    assert result.returncode == 1 and why in result.stderr, result.stderr
+
+
+# Functions that write by an option ----------------------------------------------------------------------------------------
+def and_then_add(function):
+    def program(x):
+        function(x).add_(1)
+        return x * 1
+
+    program.__name__ = function.__name__
+    return program
+
+
+def rrelu(x):
+    return torch.nn.functional.rrelu(x, inplace=True)
+
+
+def dropout(x):
+    return torch.nn.functional.dropout(x, 0.5, False, True)
+
+
+def dropout1d(x):
+    return torch.nn.functional.dropout1d(x, 0.5, False, True)
+
+
+def alpha_dropout(x):
+    return torch.nn.functional.alpha_dropout(x, inplace=True)
+
+
+@pytest.mark.parametrize(
+    "function", map(and_then_add, [rrelu, dropout, dropout1d, alpha_dropout]), ids=lambda f: f.__name__
+)
+def test_inplace_as_an_option(fxpassc, tmp_path, function):
+    x = torch.arange(24.0).reshape(2, 3, 4) - 5
+    dump(torch.fx.symbolic_trace(function), tmp_path / "graph.json", [x.clone()])
+    expected_x = x.clone()
+    expected = function(expected_x)
+    code, signature = fxpassc.compile(tmp_path / "graph.json", "fx-python")
+    scope = {}
+    exec(compile(code, "emitted.py", "exec"), scope)
+    results = scope["forward"](x.clone())
+    assert same(results[0], expected)
+    assert {target: int(output) for output, target in signature["io_map"].items()} == {0: 1}
+    assert same(results[1], expected_x)
+
+
+def embedding(i, w):
+    return torch.nn.functional.embedding(i, w, max_norm=1.0)
+
+
+def embedding_bag(i, w):
+    return torch.nn.functional.embedding_bag(i, w, max_norm=1.0)
+
+
+def dropout1d_in_training(i, w):
+    return torch.nn.functional.dropout1d(w, inplace=True)
+
+
+@pytest.mark.parametrize("function", [embedding, embedding_bag, dropout1d_in_training], ids=lambda f: f.__name__)
+def test_an_option_that_is_refused(fxpassc, tmp_path, function):
+    inputs = [torch.tensor([[0, 1]]), torch.ones(4, 3)]
+    dump(torch.fx.symbolic_trace(function), tmp_path / "graph.json", inputs)
+    result = fxpassc.run("compile", tmp_path / "graph.json", "-o", tmp_path / "out.py")
+    assert result.returncode == 1 and "[unsupported-mutation]" in result.stderr

@@ -220,3 +220,96 @@ def test_an_unknown_kernel_is_refused(fxpassc, tmp_path, known):
     result = fxpassc.run("compile", program, "-o", tmp_path / "out.hlo", *options)
     assert result.returncode == 1 and "error: " in result.stderr and "kernel 3" in result.stderr
     assert not (tmp_path / "out.hlo").exists()
+
+
+# Several writers ----------------------------------------------------------------------------------------------------------
+def twice_plus(a, b):
+    return a * 2 + b
+
+
+class Emulated(torch.fx.Interpreter):
+    """Runs a kernel as Neuron does: results go into the operands that they are aliased with, and are returned."""
+
+    def call_function(self, target, args, kwargs):
+        if target is not nki_kernel_wrapper:
+            return super().call_function(target, args, kwargs)
+        operands = kwargs["args"]
+        results = [twice_plus(operands[i], operands[-1]) for i in range(len(operands) - 1)]
+        for operand, result in kwargs["operand_output_aliases"].items():
+            operands[operand].copy_(results[result])
+        return results[0] if len(results) == 1 else tuple(results)
+
+
+def like(*shape, stride=None):
+    whole = torch.empty(4, 6, device="meta")
+    return torch.empty(shape, device="meta") if stride is None else whole.as_strided(shape, stride)
+
+
+def writes_one_input_twice(b, x, r):
+    first = b.kernel([x, r], [(torch.float32, (4, 6))], config="eA==", aliases={0: 0})
+    second = b.kernel([x, r], [(torch.float32, (4, 6))], config="eA==", aliases={0: 0})
+    return first, second, b.call(torch.neg, (x,), like(4, 6))
+
+
+def writes_between_torch_writes(b, x, r):
+    b.call(torch.ops.aten.add_.Scalar, (x, 1.0), like(4, 6))
+    first = b.kernel([x, r], [(torch.float32, (4, 6))], config="eA==", aliases={0: 0})
+    b.call(operator.setitem, (x, 0, 5.0), None)
+    b.kernel([x, r], [(torch.float32, (4, 6))], config="eA==", aliases={0: 0})
+    b.call(torch.ops.aten.mul_.Tensor, (x, r), like(4, 6))
+    return first, b.call(torch.neg, (x,), like(4, 6))
+
+
+def writes_through_a_view(b, x, r):
+    row = b.call(torch.ops.aten.select.int, (x, 0, 1), like(6, stride=(1,)))
+    r_row = b.call(torch.ops.aten.select.int, (r, 0, 0), like(6, stride=(1,)))
+    b.kernel([row, r_row], [(torch.float32, (6,))], config="eA==", aliases={0: 0})
+    return b.call(torch.neg, (x,), like(4, 6)), b.call(torch.neg, (row,), like(6))
+
+
+def writes_two_views(b, x, r):
+    first = b.call(torch.ops.aten.select.int, (x, 0, 0), like(6, stride=(1,)))
+    last = b.call(torch.ops.aten.select.int, (x, 0, 3), like(6, stride=(1,)))
+    r_row = b.call(torch.ops.aten.select.int, (r, 0, 0), like(6, stride=(1,)))
+    b.kernel([first, last, r_row], [(torch.float32, (6,))] * 2, config="eA==", aliases={0: 0, 1: 1})
+    return (b.call(torch.neg, (x,), like(4, 6)),)
+
+
+def writes_an_intermediate(b, x, r):
+    copy = b.call(torch.ops.aten.clone.default, (x,), like(4, 6))
+    b.kernel([copy, r], [(torch.float32, (4, 6))], config="eA==", aliases={0: 0})
+    return b.call(torch.neg, (copy,), like(4, 6)), b.call(torch.neg, (x,), like(4, 6))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        writes_one_input_twice,
+        writes_between_torch_writes,
+        writes_through_a_view,
+        writes_two_views,
+        writes_an_intermediate,
+    ],
+    ids=lambda make: make.__name__,
+)
+def test_several_writers_in_program_order(fxpassc, tmp_path, make):
+    build = KernelGraph()
+    outputs = make(build, build.input("x", 4, 6), build.input("r", 4, 6))
+    program = build.write(tmp_path / "g.json", *outputs)
+    x, r = torch.arange(24.0).reshape(4, 6), torch.linspace(-1, 1, 24).reshape(4, 6)
+    expected_x = x.clone()
+    expected = Emulated(torch.fx.GraphModule(torch.nn.Module(), build.graph)).run(expected_x, r)
+    code, signature = fxpassc.compile(program, "fx-python")
+
+    def functional(*, args, **_):
+        results = [twice_plus(args[i], args[-1]) for i in range(len(args) - 1)]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    scope = {"functional": functional}
+    exec(code.replace("torch.ops.higher_order.nki_kernel_wrapper_functional", "functional"), scope)
+    results = scope["forward"](x, r)
+    for actual, wanted in zip(results, expected, strict=False):
+        assert torch.equal(actual, wanted)
+    written = {target: results[int(output)] for output, target in signature["io_map"].items()}
+    assert torch.equal(written.get(0, x), expected_x) and 1 not in written
+    fxpassc.compile(program, "hlo-text")

@@ -37,9 +37,11 @@ SEEDS = range(PROGRAMS)
 
 # What fxpassc may say of a program that eager PyTorch runs: a reason, and what such a program holds.
 REFUSED = {
-    "in a way that fxpass does not carry out": r"fill_diagonal_|\.t_\(|squeeze_\(|transpose_\(",
+    "which its owner would see|may be the same tensor|in a list": r"\.t_\(|squeeze_\(|transpose_\(",
+    "fills a diagonal that fxpass does not find": r"fill_diagonal_",
     "the shape of the result": r"out=",
     "which may share memory with the out= tensor": r"out=",
+    "which may share memory with the tensor that it writes": r"masked_scatter_|put_\(|scatter_reduce_",
     # PyTorch warns where such a write is no fill, and writes one place several times.
     "several elements of which are one place": r"expand|broadcast|meshgrid|unfold|as_strided",
     "cannot tell which places that is": r"expand|broadcast|meshgrid",

@@ -21,12 +21,14 @@ MOST_ELEMENTS = 2048
 
 
 def writing_overloads():
-    """All overloads of torch.ops.aten that write a tensor."""
+    """All overloads of torch.ops.aten that write a tensor; those that TorchScript alone knows are no operators of graphs."""
+    dispatched = set(torch._C._dispatch_get_all_op_names())
     found = {}
     for schema in torch._C._jit_get_all_schemas():
         namespace, _, base = schema.name.partition("::")
         tensors = [a for a in schema.arguments if a.alias_info and a.alias_info.is_write and "Tensor" in str(a.type)]
-        if namespace != "aten" or not tensors or "Dict" in str(schema) or "t[]" in str(schema):
+        full_name = f"{schema.name}.{schema.overload_name}" if schema.overload_name else schema.name
+        if namespace != "aten" or not tensors or full_name not in dispatched:
             continue
         packet = getattr(torch.ops.aten, base, None)
         name = schema.overload_name or "default"
@@ -105,12 +107,39 @@ def recorded_calls():
                 for function in (info.op, info.inplace_variant):
                     if function is None:
                         continue
+                    gradient = info.name.startswith("nn.functional.") and dtype == torch.float32
                     try:
-                        with recorder:
-                            function(*copied((sample.input, *sample.args)), **copied(sample.kwargs))
+                        with recorder, torch.set_grad_enabled(gradient):
+                            args, kwargs = copied(((sample.input, *sample.args), sample.kwargs))
+                            if gradient and isinstance(args[0], torch.Tensor):
+                                function(args[0].requires_grad_(), *args[1:], **kwargs).sum().backward()
+                            else:
+                                function(*args, **kwargs)
                     except Exception:  # PyTorch's samples hold calls that are there to fail
                         continue
     return recorder.calls
+
+
+def tensor(*shape):
+    return torch.linspace(-1.5, 2.0, torch.Size(shape).numel()).reshape(shape)
+
+
+# Calls that op_db does not make.
+BY_HAND = {
+    "aten.alpha_dropout_.default": [(tensor(4, 3), 0.5, False), (tensor(4, 3), 0.5, True)],
+    "aten.bernoulli_.Tensor": [(tensor(4, 3), torch.full((4, 3), 0.5))],
+    "aten.div_.Scalar_mode": [((tensor(4, 3), 0.5), {"rounding_mode": "floor"}), ((torch.arange(6), 4), {"rounding_mode": "trunc"})],
+    "aten.divide_.Scalar_mode": [((tensor(4, 3), 0.5), {"rounding_mode": "floor"}), ((torch.arange(6), 4), {"rounding_mode": "trunc"})],
+    "aten.dropout_.default": [(tensor(4, 3), 0.5, False), (tensor(2, 3), 0.5, True), (tensor(5), 0.0, True)],
+    "aten.embedding_renorm_.default": [(tensor(4, 3), torch.tensor([0, 3]), 1.0, 2.0)],
+    "aten.feature_alpha_dropout_.default": [(tensor(4, 3, 2), 0.5, False), (tensor(4, 3), 0.5, True)],
+    "aten.feature_dropout_.default": [(tensor(4, 3, 2), 0.5, False), (tensor(4, 3), 0.5, True)],
+    "aten.fill_diagonal_.default": [(tensor(4, 3), 5), (tensor(3, 3, 3), 7.5), (torch.arange(12).reshape(3, 4), 2)],
+    "aten.random_.from": [(tensor(4, 3), 2, 9), (torch.arange(5), 1, None)],
+    "aten.random_.to": [(tensor(4, 3), 9), (torch.arange(5), 3)],
+    "aten.rrelu_.default": [(tensor(4, 3),), (tensor(5), 0.25, 0.5, False)],
+    "aten.scatter_.value_reduce": [((tensor(4, 3), 0, torch.tensor([[0, 1, 2]]), 2.0), {"reduce": "add"})],
+}
 
 
 # Calls of a writing overload ------------------------------------------------------------------------------------------------
@@ -197,7 +226,7 @@ class Sampler:
             yield from self.foreach(overload, base)
             return
         parameters = types(read(overload))
-        sources = list(self.recorded.get(name, []))
+        sources = [args if isinstance(args[-1], dict) else (args, {}) for args in BY_HAND.get(name, [])] + self.recorded.get(name, [])
         packet = _packet(f"{namespace}.{base.removesuffix('_')}")
         twins = [getattr(packet, o) for o in packet.overloads()] if packet is not None else []
         twins = [twin for twin in twins if types(twin._schema.arguments) == parameters]

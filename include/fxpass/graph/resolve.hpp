@@ -104,10 +104,35 @@ class ArgumentMatcher {
   return std::nullopt;
 }
 
+/// What a call gives for parameter `name` of Python's function, by position as `parameters` tells it, or by keyword.
+[[nodiscard]] constexpr auto option(const Graph& graph, std::string_view parameters, Span<const Argument> arguments,
+                                    std::string_view name) -> std::optional<Argument> {
+  ops::ParameterReader reader(parameters);
+  std::size_t position = 0;
+  for (auto p = reader.next(); p; p = reader.next(), ++position)
+    if (p->name == name && position < arguments.size() && !arguments[position].is_keyword()) return arguments[position];
+  for (const Argument& a : arguments)
+    if (a.is_keyword() && graph.text(a.keyword()) == name) return a;
+  return std::nullopt;
+}
+/// Whether the call says `inplace=True`.
+[[nodiscard]] constexpr auto asks_for_inplace(const Graph& graph, std::string_view parameters,
+                                              Span<const Argument> arguments) -> bool {
+  const auto inplace = option(graph, parameters, arguments, "inplace");
+  return inplace && inplace->is(ArgumentKind::boolean) && inplace->boolean();
+}
+/// Whether the call of an embedding says `max_norm`, by which it scales the rows of its table that are too long, in place.
+[[nodiscard]] constexpr auto asks_for_norm(const Graph& graph, std::string_view parameters, Span<const Argument> arguments)
+    -> bool {
+  const auto norm = option(graph, parameters, arguments, "max_norm");
+  return norm && !norm->is_none();
+}
+
 /// Whether a call of an operator without schema has to be taken for a write.
 [[nodiscard]] constexpr auto says_write(const Graph& graph, std::string_view name, Span<const Argument> arguments) -> bool {
   const auto out = out_argument(graph, arguments);
-  return ops::name_says_write(name) || (out && !out->is_none());
+  return ops::name_says_write(name) || (out && !out->is_none()) || asks_for_inplace(graph, {}, arguments) ||
+         asks_for_norm(graph, {}, arguments);
 }
 
 /// Whether `arguments` can be bound to the parameters: each argument finds a parameter that takes it, and each
@@ -156,22 +181,6 @@ class ArgumentMatcher {
   return bound == arguments.size();
 }
 
-/// Whether the call says `inplace=True`, by keyword or position.
-[[nodiscard]] constexpr auto asks_for_inplace(const Graph& graph, std::string_view parameters,
-                                              Span<const Argument> arguments) -> bool {
-  ops::ParameterReader reader(parameters);
-  std::size_t position = 0;
-  for (auto p = reader.next(); p; p = reader.next(), ++position) {
-    if (p->name != "inplace") continue;
-    if (position < arguments.size() && !arguments[position].is_keyword())
-      return arguments[position].is(ArgumentKind::boolean) && arguments[position].boolean();
-  }
-  for (const Argument& a : arguments)
-    if (a.is_keyword() && graph.text(a.keyword()) == "inplace")
-      return a.is(ArgumentKind::boolean) && a.boolean();
-  return false;
-}
-
 /// First overload of `set` that takes `arguments`, in Python's order where `parameters` is given.
 [[nodiscard]] constexpr auto choose_overload(const Graph& graph, ops::OverloadSet set, std::string_view parameters,
                                              Span<const Argument> arguments) -> ops::CatalogRow {
@@ -213,6 +222,10 @@ class ArgumentMatcher {
       append_all(base_text, "aten.", ops::last_name(target));
       operation.base = base_text;
     }
+  }
+  if (detail::asks_for_norm(graph, operation.parameters, arguments)) {
+    result.known_to_write = true;
+    return result;
   }
   result.parameters = operation.parameters;
   result.implied_dtype = operation.dtype;

@@ -28,6 +28,8 @@ enum class WriteRule : std::uint8_t {
   out,         ///< the functional twin, whose results go into the tensors given as `out=`
   each,        ///< an in-place operator on each tensor of a list, one after the other: `_foreach_add_`
   batch_norm,  ///< running statistics in training mode
+  diagonal,    ///< fill_diagonal_(self, fill_value)
+  rebinding,   ///< no element: which places of its memory the tensor has, and in what order: `t_`, `resize_`, `set_`
   kernel,      ///< operands that a kernel declares as aliases of its results
 };
 
@@ -46,6 +48,8 @@ inline constexpr WritingOperator writing_operators[] = {
     {"aten.__ior__", WriteRule::promoting},
     {"aten.__irshift__", WriteRule::promoting},
     {"aten.__ixor__", WriteRule::promoting},
+    {"aten._batch_norm_with_update", WriteRule::batch_norm},
+    {"aten._native_batch_norm_legit", WriteRule::batch_norm},
     {"aten.abs_", WriteRule::same_dtype},
     {"aten.absolute_", WriteRule::same_dtype},
     {"aten.acos_", WriteRule::floating},
@@ -65,6 +69,7 @@ inline constexpr WritingOperator writing_operators[] = {
     {"aten.arctan2_", WriteRule::floating},
     {"aten.arctan_", WriteRule::floating},
     {"aten.arctanh_", WriteRule::floating},
+    {"aten.as_strided_", WriteRule::rebinding},
     {"aten.asin_", WriteRule::floating},
     {"aten.asinh_", WriteRule::floating},
     {"aten.atan2_", WriteRule::floating},
@@ -112,6 +117,7 @@ inline constexpr WritingOperator writing_operators[] = {
     {"aten.feature_alpha_dropout_", WriteRule::dropout},
     {"aten.feature_dropout_", WriteRule::dropout},
     {"aten.fill_", WriteRule::fill},
+    {"aten.fill_diagonal_", WriteRule::diagonal},
     {"aten.fix_", WriteRule::same_dtype},
     {"aten.floor_", WriteRule::same_dtype},
     {"aten.floor_divide_", WriteRule::promoting},
@@ -163,6 +169,7 @@ inline constexpr WritingOperator writing_operators[] = {
     {"aten.multiply_", WriteRule::promoting},
     {"aten.mvlgamma_", WriteRule::floating},
     {"aten.nan_to_num_", WriteRule::same_dtype},
+    {"aten.native_batch_norm", WriteRule::batch_norm},
     {"aten.ne_", WriteRule::comparing},
     {"aten.neg_", WriteRule::same_dtype},
     {"aten.negative_", WriteRule::same_dtype},
@@ -179,6 +186,8 @@ inline constexpr WritingOperator writing_operators[] = {
     {"aten.remainder_", WriteRule::promoting},
     {"aten.renorm_", WriteRule::same_dtype},
     {"aten.requires_grad_", WriteRule::nothing},
+    {"aten.resize_", WriteRule::rebinding},
+    {"aten.resize_as_", WriteRule::rebinding},
     {"aten.round_", WriteRule::same_dtype},
     {"aten.rrelu_", WriteRule::same_dtype},
     {"aten.rsqrt_", WriteRule::floating},
@@ -186,6 +195,8 @@ inline constexpr WritingOperator writing_operators[] = {
     {"aten.scatter_add_", WriteRule::same_dtype},
     {"aten.scatter_reduce_", WriteRule::same_dtype},
     {"aten.selu_", WriteRule::same_dtype},
+    {"aten.set_", WriteRule::rebinding},
+    {"aten.set_data", WriteRule::rebinding},
     {"aten.sgn_", WriteRule::same_dtype},
     {"aten.sigmoid_", WriteRule::floating},
     {"aten.sign_", WriteRule::same_dtype},
@@ -195,30 +206,37 @@ inline constexpr WritingOperator writing_operators[] = {
     {"aten.sinh_", WriteRule::floating},
     {"aten.sqrt_", WriteRule::floating},
     {"aten.square_", WriteRule::same_dtype},
+    {"aten.squeeze_", WriteRule::rebinding},
     {"aten.sub_", WriteRule::promoting},
     {"aten.subtract_", WriteRule::promoting},
+    {"aten.swapaxes_", WriteRule::rebinding},
+    {"aten.swapdims_", WriteRule::rebinding},
+    {"aten.t_", WriteRule::rebinding},
     {"aten.tan_", WriteRule::floating},
     {"aten.tanh_", WriteRule::floating},
     {"aten.threshold_", WriteRule::same_dtype},
+    {"aten.transpose_", WriteRule::rebinding},
     {"aten.tril_", WriteRule::same_dtype},
     {"aten.triu_", WriteRule::same_dtype},
     {"aten.true_divide_", WriteRule::floating},
     {"aten.trunc_", WriteRule::same_dtype},
     {"aten.uniform_", WriteRule::same_dtype},
+    {"aten.unsqueeze_", WriteRule::rebinding},
     {"aten.xlogy_", WriteRule::floating},
     {"aten.zero_", WriteRule::zero},
     {"higher_order.nki_kernel_wrapper", WriteRule::kernel},
     {"operator.setitem", WriteRule::setitem},
 };
 
-/// Operators that update statistics in training mode though their schema has no `(a!)`.
-inline constexpr std::string_view unannotated_writers[] = {
-    "aten.batch_norm", "aten.cudnn_batch_norm", "aten.instance_norm", "aten.native_batch_norm",
+/// Operators that update statistics in training mode, and in no other, whatever their schemas say.
+inline constexpr std::string_view statistics_writers[] = {
+    "aten._native_batch_norm_legit", "aten.batch_norm",    "aten.cudnn_batch_norm",
+    "aten.instance_norm",            "aten.native_batch_norm",
 };
 
 /// Whether the operator is one of those: it writes in training mode, if it is given statistics.
-[[nodiscard]] constexpr auto is_unannotated_writer(const Schema& schema) -> bool {
-  for (const std::string_view base : unannotated_writers)
+[[nodiscard]] constexpr auto is_statistics_writer(const Schema& schema) -> bool {
+  for (const std::string_view base : statistics_writers)
     if (schema.base() == base) return true;
   return false;
 }
@@ -233,7 +251,7 @@ inline constexpr std::string_view unannotated_writers[] = {
   name.remove_prefix(name.rfind('.') + 1);
   for (const std::string_view other : others)
     if (name == other) return false;
-  if (is_unannotated_writer(schema) || schema.returns() == "()") return false;
+  if ((is_statistics_writer(schema) && !schema.overload().starts_with("no_stats")) || schema.returns() == "()") return false;
   bool found = false;
   ParameterReader reader = schema.parameters();
   for (auto p = reader.next(); p; p = reader.next()) {
@@ -279,7 +297,7 @@ namespace detail {
 [[nodiscard]] constexpr auto write_rule(const Schema& schema) -> WriteRule {
   if (writes_results(schema)) return WriteRule::out;
   if (schema.base().starts_with("aten._foreach_") && schema.writes()) return WriteRule::each;
-  return in_place_rule(schema.base(), schema.overload());
+  return detail::has_out_tensor(schema) ? WriteRule::unknown : in_place_rule(schema.base(), schema.overload());
 }
 static_assert([] {
   for (std::size_t i = 1; i < std::size(writing_operators); ++i)
@@ -289,7 +307,7 @@ static_assert([] {
 
 /// Whether calls of the operator may write into an argument.
 [[nodiscard]] constexpr auto may_write(const Schema& schema) -> bool {
-  return schema.writes() || is_unannotated_writer(schema) || schema.base() == "higher_order.nki_kernel_wrapper";
+  return schema.writes() || is_statistics_writer(schema) || schema.base() == "higher_order.nki_kernel_wrapper";
 }
 
 /// Whether an operator of unknown schema has to be taken for one that writes: PyTorch's convention is a trailing

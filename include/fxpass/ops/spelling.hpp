@@ -73,6 +73,9 @@ inline constexpr PythonSpelling python_functions[] = {
     {"torch.nn.functional.embedding", "aten.embedding",
      "Tensor indices, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, "
      "bool scale_grad_by_freq=False, bool sparse=False"},
+    // Of other parameters and results than ATen's, which no call of it means.
+    {"torch.nn.functional.embedding_bag", "torch.embedding_bag",
+     "Tensor input, Tensor weight, Tensor? offsets=None, float? max_norm=None, float norm_type=2"},
     {"torch.nn.functional.max_pool1d", "aten.max_pool1d",
      "Tensor self, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, int[1] dilation=1, "
      "bool ceil_mode=False, bool return_indices=False"},
@@ -96,6 +99,8 @@ inline constexpr PythonSpelling python_functions[] = {
     {"torch.as_tensor", "aten.to", "Tensor self, ScalarType? dtype=None, Device? device=None"},
     {"torch.asarray", "aten.to",
      "Tensor self, *, ScalarType? dtype=None, Device? device=None, bool? copy=None, bool requires_grad=False"},
+    {"torch.nn.functional.rrelu", "aten.rrelu",
+     "Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, bool inplace=False"},
     {"torch.nn.functional.relu", "aten.relu", "Tensor self, bool inplace=False"},
     {"torch.nn.functional.relu6", "aten.relu6", "Tensor self, bool inplace=False"},
     {"torch.nn.functional.silu", "aten.silu", "Tensor self, bool inplace=False"},

@@ -267,7 +267,7 @@ class SweepCourse {
   /// Carries out in node `id` what the pass has replaced.
   [[gnu::always_inline]] constexpr void replace_operands(std::size_t pass, NodeId id) {
     if (has_replaced_ && !replaced_[pass].empty())
-      replace_operands(sweep_.graph().mutable_arguments(id), replaced_[pass]);
+      replace_operands(sweep_.graph().mutable_arguments(id), replaced_[pass], id);
   }
   /// Who, of the passes that follow, wants the nodes that are here now, and call what they call now.
   constexpr void look_again() {
@@ -322,12 +322,13 @@ class SweepCourse {
       sweep_.graph().for_each_subgraph(id, [&](std::uint32_t) { found = true; });
     return found;
   }
-  constexpr void replace_operands(Span<Argument> arguments, Replacements& replaced) {
+  /// In the arguments of node `user`, which uses itself what it stands for from then on.
+  constexpr void replace_operands(Span<Argument> arguments, Replacements& replaced, NodeId user) {
     for (Argument& a : arguments) {
       if (a.is_node()) {
-        a = Argument(replaced[a.node()]).with_keyword(a.keyword());
+        if (const NodeId by = replaced[a.node()]; by != user) a = Argument(by).with_keyword(a.keyword());
       } else if (a.is_group()) {
-        replace_operands(sweep_.graph().mutable_children(a), replaced);
+        replace_operands(sweep_.graph().mutable_children(a), replaced, user);
       }
     }
   }

@@ -23,7 +23,7 @@ namespace detail {
 /// has to be that of training. True of all operators that are no normalisation.
 [[nodiscard]] constexpr auto may_update_statistics(const Graph& graph, NodeId id) -> bool {
   const Call call(graph, id);
-  if (!ops::is_unannotated_writer(call.schema()) || call.schema().writes()) return true;
+  if (!ops::is_statistics_writer(call.schema()) || ops::detail::has_out_tensor(call.schema())) return true;
   const bool in_training =
       call.boolean("training").value_or(true) && call.boolean("use_input_stats").value_or(true);
   return in_training && call.has("running_mean");
@@ -94,6 +94,60 @@ class AliasAnalyser {
     return {};
   }
 
+  /// The nodes that are the tensor which node `id`, one of a rebinding operator, changes: what it names, and results of
+  /// in-place operators, which are their operands. Errors: `unsupported_mutation` where somebody else would see the change, or
+  /// may do so. Needs all nodes before `id` to be taken in. O(nodes) at the first call, then O(nodes that are the same view).
+  constexpr auto names_to_rebind(const Graph& graph, NodeId id) -> Expected<Pool<NodeId>> {
+    const NodeId self = detail::written_operand(call_of(graph, id));
+    if (self == no_node) return std::move(refuse_unknown(graph, id)).error();
+    const NodeId object = object_of(self);
+    const NodeKind kind = graph.node(object).kind;
+    if (kind == NodeKind::placeholder || kind == NodeKind::get_attr)
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of("changes the shape or the place of '", graph.name(object), "', which its owner would see"));
+    if (is_member_access(graph, object))
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of("changes the shape or the place of '", graph.name(object), "', a tensor that is in a list"));
+    const std::uint32_t view = view_of(graph, object);
+    Pool<NodeId> names;
+    names.push_back(object);
+    if (view == no_view) return names;
+    find_same_views(id);
+    NodeId other = analysis_->storage_of(view).base;
+    bool may_be_another = analysis_->storage_of(view).root == view && object_of(other) != object && current(other) == other;
+    for (NodeId n = view < latest_.size() ? latest_[view] : no_node; n != no_node && !may_be_another; n = earlier_[n.index]) {
+      if (n == object || current(n) != n) continue;
+      if (object_of(n) == object)
+        names.push_back(n);
+      else
+        may_be_another = true;
+      other = n;
+    }
+    if (may_be_another)
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of("changes the shape or the place of '", graph.name(object), "', which may be the same tensor as '",
+                              graph.name(other), "'"));
+    return names;
+  }
+  /// From now on, each of `names` means `by`, a node that has been taken in.
+  constexpr void rebind(Span<const NodeId> names, NodeId by) {
+    for (const NodeId name : names) {
+      if (rebound_.size() <= name.index) rebound_.resize(name.index + 1, no_node);
+      rebound_[name.index] = by;
+    }
+  }
+  /// The node that `id` means by now.
+  [[nodiscard]] constexpr auto current(NodeId id) -> NodeId {
+    NodeId last = id;
+    while (last.index < rebound_.size() && rebound_[last.index] != no_node) last = rebound_[last.index];
+    while (id != last) {  // what was walked once is walked in one step from now on
+      const NodeId after = rebound_[id.index];
+      rebound_[id.index] = last;
+      id = after;
+    }
+    return last;
+  }
+
   /// Refuses the first write into an input of `inner`, a graph that a call runs, of those that `allowed` is zero for.
   [[nodiscard]] static constexpr auto refuse_writes_of_inputs(const Graph& inner, const AliasAnalysis& analysis,
                                                               Span<const std::uint8_t> allowed) -> Status {
@@ -109,6 +163,24 @@ class AliasAnalyser {
   }
 
  private:
+  /// The node whose value is the tensor that `id` is: the result of `x.add_(1)` is x.
+  [[nodiscard]] constexpr auto object_of(NodeId id) -> NodeId {
+    id = current(id);
+    const NodeId object = id.index < objects_.size() && objects_[id.index] != no_node ? objects_[id.index] : id;
+    return current(object);
+  }
+  /// Chains the nodes before `id` that are the same view, the latest first.
+  constexpr void find_same_views(NodeId id) {
+    latest_.resize(analysis_->view_count(), no_node);
+    earlier_.resize(id.index, no_node);
+    for (; chained_.index < id.index; ++chained_.index) {
+      const std::uint32_t view = analysis_->view_of(chained_);
+      if (view == no_view) continue;
+      earlier_[chained_.index] = latest_[view];
+      latest_[view] = chained_;
+    }
+  }
+
   constexpr auto add_fresh(const Graph& graph, NodeId id) -> std::uint32_t {
     const std::uint32_t view = analysis_->add_storage(graph, id);
     analysis_->set_view(id, view);
@@ -121,6 +193,7 @@ class AliasAnalyser {
   /// The view that an operand is; `no_view` if it is no tensor.
   constexpr auto view_of(const Graph& graph, NodeId id) -> std::uint32_t {
     if (id == no_node) return no_view;
+    id = current(id);
     const std::uint32_t view = analysis_->view_of(id);
     if (view != no_view) return view;
     const ValueKind kind = graph.node(id).value_kind;
@@ -181,7 +254,11 @@ class AliasAnalyser {
       if (rule == ops::WriteRule::out || rule == ops::WriteRule::each) return {};
       if (rule != ops::WriteRule::kernel && rule != ops::WriteRule::batch_norm && rule != ops::WriteRule::setitem &&
           rule != ops::WriteRule::unknown) {
-        if (const NodeId self = self_of(graph, id); self != no_node) analysis_->set_view(id, view_of(graph, self));
+        if (const NodeId self = self_of(graph, id); self != no_node) {
+          analysis_->set_view(id, view_of(graph, self));
+          if (objects_.size() <= id.index) objects_.resize(id.index + 1, no_node);
+          objects_[id.index] = object_of(self);
+        }
         return {};
       }
     }
@@ -356,7 +433,7 @@ class AliasAnalyser {
                                 "not one that fxpass can give a new value"));
       std::uint32_t sharers = 0;
       for (const Argument& other : *operands)
-        if (other.is_node() && may_share(analysis_->view_of(other.node()), view)) ++sharers;
+        if (other.is_node() && may_share(analysis_->view_of(current(other.node())), view)) ++sharers;
       if (sharers > 1)
         return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                         text_of("a graph that it runs writes into '", graph.name(operand.node()), "', and another operand "
@@ -390,12 +467,18 @@ class AliasAnalyser {
       case ops::WriteRule::kernel: return record_kernel(graph, id);
       case ops::WriteRule::out: return record_outs(graph, id);
       case ops::WriteRule::each: return record_each(graph, id);
+      case ops::WriteRule::diagonal: return record_diagonal(graph, id);
+      case ops::WriteRule::rebinding: return refuse_unknown(graph, id);  // the pass has made a view of all that it can
       case ops::WriteRule::dropout: {
         const auto drops = detail::drops_elements(call_of(graph, id));
         if (drops == false) return {};
         if (!drops)
           return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                           "whether dropout changes its argument in place is not known before the program runs");
+        const std::string_view target = graph.target(id);
+        if (target.ends_with("dropout1d") || target.ends_with("dropout3d"))
+          return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                          "drops channels in place, which are another dimension of a tensor without a batch dimension");
         break;
       }
       default: break;
@@ -435,14 +518,33 @@ class AliasAnalyser {
     return record(graph, id, target.view, 0, !arguments[2].is_node() && !target.has_tensors);
   }
 
+  /// The diagonal is a view that is filled; of more than two dimensions, which then are of one size, that of them all.
+  constexpr auto record_diagonal(const Graph& graph, NodeId id) -> Status {
+    const Call call = call_of(graph, id);
+    std::optional<std::uint32_t> view = view_of(graph, detail::written_operand(call));
+    const auto wrap = call.boolean("wrap");
+    const bool is_known = *view != no_view && analysis_->view(*view).has_geometry && analysis_->view(*view).rank > 1;
+    if (is_known && wrap) {
+      const View& whole = analysis_->view(*view);
+      const auto sizes = analysis_->sizes(whole);
+      const bool wraps = *wrap && whole.rank == 2 && sizes[0] > sizes[1] + 1;
+      for (std::uint32_t rank = whole.rank; rank > 1 && view; --rank)
+        view = wraps ? std::nullopt : ViewMaker(graph, *analysis_).diagonal(*view, 0, 0, rank == whole.rank ? 1 : rank - 1);
+      if (view) return record(graph, id, *view, 0, true);
+    }
+    return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                    "fills a diagonal that fxpass does not find: that of a tensor of unknown shape, or one that wraps around");
+  }
+
   constexpr auto record_batch_norm(const Graph& graph, NodeId id) -> Status {
     const Call call = call_of(graph, id);
-    const auto training = call.boolean("training");
+    const bool is_update = call.schema().base() == "aten._batch_norm_with_update";
+    const auto training = is_update ? std::optional(true) : call.boolean("training");
     if (!training)
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                       "whether batch_norm updates its statistics is not known before the program runs");
     if (!*training) return {};
-    std::uint32_t result = 3;  // of _native_batch_norm_legit_functional
+    std::uint32_t result = is_update ? 4 : 3;  // of the functional form
     for (const std::string_view name : {"running_mean", "running_var"}) {
       const NodeId statistics = call.operand(name);
       if (statistics != no_node)
@@ -512,9 +614,13 @@ class AliasAnalyser {
     }
     for (std::uint32_t i = 0; i < views.size(); ++i) {
       const auto view = static_cast<std::uint32_t>(views[i]);
-      if (view == no_view) views.clear();
-      else if (Status recorded = record(graph, id, view, i, false); !recorded) return recorded;
+      if (view == no_view) {
+        views.clear();
+        break;
+      }
+      if (Status recorded = record(graph, id, view, i, false); !recorded) return recorded;
     }
+    if (Status refused = check_members(graph, id, views.view()); !refused) return refused;
     if (!views.empty() || (self && self->is_sequence() && graph.children(*self).empty())) return {};
     return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                     text_of(graph.target(id), " writes into a list of which not each member is a tensor of this graph"));
@@ -611,7 +717,7 @@ class AliasAnalyser {
 
   /// Refuses an operand of an `out=` call that shares memory with the tensor written, unless both are the same tensor and the
   /// operator, which has an in-place form, reads of it what it writes next.
-  [[nodiscard]] constexpr auto check_out_overlap(const Graph& graph, NodeId id, std::uint32_t view_id) const -> Status {
+  [[nodiscard]] constexpr auto check_out_overlap(const Graph& graph, NodeId id, std::uint32_t view_id) -> Status {
     const ops::Schema schema = graph.schema(graph.op(id));
     const ops::WriteRule rule = ops::rule_of_result(schema);
     const bool is_elementwise = rule == ops::WriteRule::promoting || rule == ops::WriteRule::floating ||
@@ -624,7 +730,7 @@ class AliasAnalyser {
       is_first = false;
       if (is_out) continue;
       graph.for_each_operand(a, [&](NodeId operand) {
-        const std::uint32_t other = analysis_->view_of(operand);
+        const std::uint32_t other = analysis_->view_of(current(operand));
         if (other == no_view || !may_share(other, view_id) || (other == view_id && may_be_written)) return;
         if (is_apart(analysis_->view(other), analysis_->view(view_id))) return;
         shared = operand;
@@ -634,6 +740,89 @@ class AliasAnalyser {
     return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                     text_of("reads '", graph.name(shared), "', which may share memory with the out= tensor that it writes; "
                             "clone() the operand first"));
+  }
+  /// Whether eager's in-place operator meets in its other operands what it has written already, where they share memory: what
+  /// it gives then hangs on the order in which it goes through them.
+  [[nodiscard]] static constexpr auto reads_while_it_writes(std::string_view base) -> bool {
+    for (const std::string_view one : {"aten.addbmm_", "aten.addmm_", "aten.addmv_", "aten.addr_", "aten.baddbmm_",
+                                       "aten.embedding_renorm_", "aten.index_reduce_", "aten.masked_scatter_", "aten.put_",
+                                       "aten.scatter_reduce_"})
+      if (base == one) return true;
+    return false;
+  }
+  /// Refuses operands other than the first that share memory with what is written.
+  [[nodiscard]] constexpr auto check_apart(const Graph& graph, NodeId id, std::uint32_t view_id) -> Status {
+    NodeId shared = no_node;
+    bool is_self = true;
+    graph.for_each_operand(id, [&](NodeId operand) {
+      const std::uint32_t other = analysis_->view_of(current(operand));
+      const bool is_target = is_self && other == view_id;
+      if (is_target) is_self = false;
+      if (is_target || other == no_view || !may_share(other, view_id)) return;
+      if (!is_apart(analysis_->view(other), analysis_->view(view_id))) shared = operand;
+    });
+    if (shared == no_node) return {};
+    return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                    text_of("reads '", graph.name(shared), "', which may share memory with the tensor that it writes; clone() "
+                            "the operand first"));
+  }
+
+  /// Refuses lists in which a tensor that is written and another one overlap without being the same. O(members) where those
+  /// of one storage come in the order of their places, as parts of one buffer do.
+  [[nodiscard]] constexpr auto check_members(const Graph& graph, NodeId id, Span<const std::int64_t> written) -> Status {
+    struct Place {
+      std::uint32_t view;
+      bool is_written;
+      std::int64_t end;       ///< behind it and all before it in the storage
+      std::uint32_t earlier;  ///< the member before it of the same storage
+    };
+    Pool<Place> places;
+    detail::IdTable views;
+    detail::IdTable storages;
+    Pool<std::uint32_t> last_of_storage;
+    std::uint32_t overlapping = no_view;
+    const auto add = [&](std::uint32_t view, bool is_written) {
+      const View& v = analysis_->view(view);
+      if (!v.has_geometry || analysis_->is_empty(v)) return;
+      const std::uint64_t hash = view * 0x9e3779b97f4a7c15ULL;
+      const auto is_view = [&](std::uint32_t i) { return places[i].view == view; };
+      if (views.find(hash, is_view) != detail::IdTable::absent) return;
+      const auto is_storage = [&](std::uint32_t i) {
+        return analysis_->view(places[last_of_storage[i]].view).storage == v.storage;
+      };
+      const std::uint64_t storage_hash = v.storage * 0x9e3779b97f4a7c15ULL;
+      const std::uint32_t known = storages.find(storage_hash, is_storage);
+      const auto stretch_of_view = stretch(in_bytes(analysis_->geometry(v), byte_size(v.dtype)));
+      Place place{view, is_written, stretch_of_view.second + 1, detail::IdTable::absent};
+      if (known != detail::IdTable::absent) {
+        place.earlier = last_of_storage[known];
+        const std::int64_t end = places[place.earlier].end;
+        if (stretch_of_view.first < end)
+          for (std::uint32_t i = place.earlier; i != detail::IdTable::absent; i = places[i].earlier)
+            if ((is_written || places[i].is_written) && overlap(view, places[i].view)) overlapping = view;
+        if (end > place.end) place.end = end;
+      }
+      const std::uint32_t index = places.push_back(place);
+      views.insert(hash, index);
+      if (known != detail::IdTable::absent)
+        last_of_storage[known] = index;
+      else
+        storages.insert(storage_hash, last_of_storage.push_back(index));
+    };
+    for (const std::int64_t view : written) add(static_cast<std::uint32_t>(view), true);
+    graph.for_each_operand(id, [&](NodeId operand) {
+      if (const std::uint32_t view = analysis_->view_of(current(operand)); view != no_view) add(view, false);
+    });
+    if (overlapping == no_view) return {};
+    return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                    text_of("writes into part of '", graph.name(analysis_->storage_of(overlapping).base),
+                            "', another part of which overlaps it and is in a list of the same call"));
+  }
+  [[nodiscard]] constexpr auto overlap(std::uint32_t a, std::uint32_t b) const -> bool {
+    const View& x = analysis_->view(a);
+    const View& y = analysis_->view(b);
+    return partially_overlap(in_bytes(analysis_->geometry(x), byte_size(x.dtype)),
+                             in_bytes(analysis_->geometry(y), byte_size(y.dtype)));
   }
   /// Whether two views of one storage lie in different stretches of it.
   [[nodiscard]] constexpr auto is_apart(const View& a, const View& b) const -> bool {
@@ -655,13 +844,15 @@ class AliasAnalyser {
   }
 
   /// Refuses a target of which an operand that is read is a shifted part.
-  [[nodiscard]] constexpr auto check_overlap(const Graph& graph, NodeId id, std::uint32_t view_id) const -> Status {
+  [[nodiscard]] constexpr auto check_overlap(const Graph& graph, NodeId id, std::uint32_t view_id) -> Status {
     const View& target = analysis_->view(view_id);
     if (graph.op(id).write_rule == ops::WriteRule::out) return check_out_overlap(graph, id, view_id);
+    if (reads_while_it_writes(graph.schema(graph.op(id)).base()))
+      if (Status refused = check_apart(graph, id, view_id); !refused) return refused;
     if (!target.has_geometry) return {};
     bool overlaps = false;
     const auto check = [&](NodeId operand) {
-      const std::uint32_t other = analysis_->view_of(operand);
+      const std::uint32_t other = analysis_->view_of(current(operand));
       if (other == no_view || other == view_id) return;
       const View& source = analysis_->view(other);
       if (source.storage == target.storage && source.has_geometry)
@@ -672,13 +863,9 @@ class AliasAnalyser {
     const ops::WriteRule rule = graph.op(id).write_rule;
     if (rule == ops::WriteRule::setitem)
       graph.for_each_operand(graph.arguments(id)[2], check);
-    else if (rule != ops::WriteRule::kernel)
+    else if (rule != ops::WriteRule::kernel && rule != ops::WriteRule::each && rule != ops::WriteRule::diagonal)
       graph.for_each_operand(id, check);
     if (!overlaps) return {};
-    if (rule == ops::WriteRule::each)
-      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                      text_of("writes into part of '", graph.name(analysis_->storage_of(view_id).base),
-                              "', another part of which overlaps it and is in a list of the same call"));
     return error_at(graph, id, DiagnosticCode::eager_would_raise,
                     text_of("writes into part of '", graph.name(analysis_->storage_of(view_id).base),
                             "' while it reads an overlapping part; PyTorch raises here, clone() the operand first"));
@@ -702,6 +889,11 @@ class AliasAnalyser {
   detail::IdTable shared_table_;
   Pool<Member> members_;
   detail::IdTable member_table_;
+  Pool<NodeId> objects_;   ///< by node: the tensor that it is, if that is an operand
+  Pool<NodeId> rebound_;   ///< by node: what it means by now
+  Pool<NodeId> latest_;    ///< by view: the last of the nodes before `chained_` that are it
+  Pool<NodeId> earlier_;   ///< by node: the one before it that is the same view
+  NodeId chained_;
   std::vector<std::optional<Effects>> effects_;  ///< by subgraph
 };
 

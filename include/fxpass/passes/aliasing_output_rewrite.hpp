@@ -7,6 +7,7 @@
 #include <fxpass/passes/facts.hpp>
 
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
 #include <utility>
 
@@ -57,6 +58,7 @@ struct AliasingOutputRewritePass {
     }
     if (!graph.subgraphs().empty())
       if (Status done = surface_writes_of_graphs(state, graph, id); !done) return done;
+    if (graph.op(id).write_rule == ops::WriteRule::rebinding && graph.op(id).writes) return rebind(state, sweep);
     if (Status visited = state.analyser.visit(graph, id); !visited) return visited;
     // What the registry knew is said in the graph from now on, so that nothing later has to ask it again.
     if (is_kernel_call(graph.op(id))) {
@@ -73,6 +75,81 @@ struct AliasingOutputRewritePass {
   }
 
  private:
+  // Tensors that become views of themselves ----------------------------------------------------------------------------
+  /// `x.t_()` becomes the view `t(x)`, which all later uses of x mean.
+  static constexpr auto rebind(State& state, Sweep& sweep) -> Status {
+    Graph& graph = sweep.graph();
+    const NodeId id = sweep.id();
+    auto names = state.analyser.names_to_rebind(graph, id);
+    if (!names) return std::move(names).error();
+    if (!make_view(sweep))
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of(Call(graph, id).name(), " makes of its tensor what is no view of elements that are there"));
+    state.has_changed = true;
+    if (Status visited = state.analyser.visit(graph, id); !visited) return visited;
+    for (Argument& a : graph.mutable_arguments(id))
+      if (a.is_node()) a = Argument(sweep.replacement(a.node())).with_keyword(a.keyword());
+    for (const NodeId of : *names) sweep.editor().replace_uses(of, id);
+    state.analyser.rebind(names->view(), id);
+    return {};
+  }
+  /// Has the node call the operator that gives as a view what its tensor is to be. Whether there is one.
+  static constexpr auto make_view(Sweep& sweep) -> bool {
+    Graph& graph = sweep.graph();
+    const NodeId id = sweep.id();
+    const Call call(graph, id);
+    const ops::Schema schema = call.schema();
+    const std::string_view base = schema.base();
+    if (base == "aten.set_" || base == "aten.set_data") {
+      const NodeId source = call.operand(base == "aten.set_" ? "source" : "new_data");
+      if (source == no_node) return false;
+      if (schema.overload() == "source_Tensor_storage_offset") {
+        const auto size = call.given("size");
+        const auto stride = call.given("stride");
+        const auto offset = call.given("storage_offset");
+        return size && stride && offset && become(sweep, "torch.ops.aten.as_strided.default", {source, *size, *stride, *offset});
+      }
+      if (graph.tensor(id) == nullptr) {  // x.data = y has no value
+        const Node from = graph.node(source);
+        graph.mutable_node(id).values = from.values;
+        graph.mutable_node(id).value_kind = from.value_kind;
+      }
+      return become(sweep, "torch.ops.aten.alias.default", {source});
+    }
+    if (base == "aten.resize_" || base == "aten.resize_as_") return make_resized(sweep);
+    const ops::CatalogRow row = ops::functional_twin(graph.op(id).row);
+    if (row == ops::no_row) return false;
+    sweep.editor().retarget(id, text_of("torch.ops.", ops::schema(row).name()));
+    return true;
+  }
+  /// A tensor of another shape holds the first elements of the old one, as far as these lie one after the other.
+  static constexpr auto make_resized(Sweep& sweep) -> bool {
+    const Graph& graph = sweep.graph();
+    const NodeId self = detail::written_operand(Call(graph, sweep.id()));
+    const auto now = geometry_of(graph, self);
+    const auto wanted = geometry_of(graph, sweep.id());
+    if (!now || !wanted) return false;
+    if (same_elements(now->sizes.view(), wanted->sizes.view()))
+      return same_elements(now->strides.view(), wanted->strides.view()) &&
+             become(sweep, "torch.ops.aten.alias.default", {self});
+    if (!is_contiguous(*now) || !is_contiguous(*wanted) || wanted->element_count() > now->element_count()) return false;
+    const Argument size = numbers(sweep, wanted->sizes.view());
+    const Argument stride = numbers(sweep, wanted->strides.view());
+    return become(sweep, "torch.ops.aten.as_strided.default", {self, size, stride, now->offset});
+  }
+  static constexpr auto numbers(Sweep& sweep, Span<const std::int64_t> values) -> Argument {
+    Pool<Argument> items;
+    for (const std::int64_t value : values) items.push_back(value);
+    return Argument::group(ArgumentKind::list, sweep.graph().add_arguments(items.view()));
+  }
+  static constexpr auto become(Sweep& sweep, std::string_view target, std::initializer_list<Argument> arguments) -> bool {
+    Pool<Argument> positional;
+    for (const Argument& a : arguments) positional.push_back(a.with_keyword({}));
+    sweep.graph().set_arguments(sweep.id(), positional.view());
+    sweep.editor().retarget(sweep.id(), target);
+    return true;
+  }
+
   // Graphs that a call runs ------------------------------------------------------------------------------------------
   /// Has each graph that the call runs return the operands that it writes.
   constexpr auto surface_writes_of_graphs(State& state, Graph& graph, NodeId id) const -> Status {

@@ -200,7 +200,7 @@ class OutOfPlaceRewriter {
     const Graph& graph = sweep.graph();
     if (graph.op(id).view != ops::ViewRule::getitem || list == no_node) return false;
     if (graph.node(list).value_kind != ValueKind::tuple) return false;
-    return !values_.is_newest(list) || sweep.editor().is_erased(list);
+    return !values_.is_newest(list) || (values_.is_list(list) && sweep.editor().is_erased(list));
   }
   /// `view` demands strides that the newest value, made by other operations than eager's, need not have.
   constexpr void retarget_to_reshape(Sweep& sweep) {
@@ -391,6 +391,8 @@ class OutOfPlaceRewriter {
       return write(sweep, view, fit(sweep, call.operand("src"), view, false));
     }
     ++counts_.in_place_methods;
+    if (rule == ops::WriteRule::diagonal)
+      return write(sweep, view, filled(sweep, call.given("fill_value").value_or(Argument()), view));
     if (rule == ops::WriteRule::zero) return write(sweep, view, filled(sweep, Argument(0), view));
     if (rule == ops::WriteRule::fill) {
       const Argument value = call.given("value").value_or(Argument());
@@ -776,6 +778,7 @@ class OutOfPlaceRewriter {
   /// Training-mode batch norm: the functional form returns the new statistics.
   constexpr auto rewrite_batch_norm(Sweep& sweep, Span<const Write> writes) -> Status {
     const NodeId id = sweep.id();
+    if (sweep.graph().node(id).value_kind == ValueKind::tuple) return rewrite_native_batch_norm(sweep, writes);
     Pool<Argument> arguments;
     for (const std::string_view name :
          {"input", "weight", "bias", "running_mean", "running_var", "training", "momentum", "eps"}) {
@@ -802,6 +805,41 @@ class OutOfPlaceRewriter {
     values_.substitute(id, member(sweep, norm, 0, members[0], id, {}));
     for (const Write& w : writes)
       values_.write(w.view, member(sweep, norm, w.result, members[w.result], id, values_.modified_name(w.view)), id);
+    sweep.editor().erase(id);
+    return {};
+  }
+  /// The functional form returns what the operator returns, and the new statistics behind it.
+  constexpr auto rewrite_native_batch_norm(Sweep& sweep, Span<const Write> writes) -> Status {
+    Graph& graph = sweep.graph();
+    const NodeId id = sweep.id();
+    const bool is_update = Call(graph, id).schema().base() == "aten._batch_norm_with_update";
+    Pool<Write> targets;
+    targets.append(writes);
+    Pool<TensorMeta> metas;
+    metas.append(graph.values(id));
+    Pool<Argument> arguments;
+    for (const std::string_view name :
+         {"input", "weight", "bias", "running_mean", "running_var", "training", "momentum", "eps"}) {
+      if (is_update && name == "training") continue;
+      const auto given = Call(graph, id).given(name);
+      if (!given) return unseen_write(graph, id);
+      const auto value = read(sweep, *given);
+      if (!value) return value.error();
+      arguments.push_back(value->with_keyword({}));
+      const TensorMeta* meta = name.starts_with("running_") && given->is_node() ? graph.tensor(given->node()) : nullptr;
+      if (meta != nullptr) metas.push_back(*meta);
+    }
+    if (targets.size() != 2 || metas.size() != targets[1].result + 1)
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      "batch norm in training mode with one of its two statistics only, or results of which nothing is known");
+    const ValueSpec tuple{ValueKind::tuple, graph.add_metas(metas.view())};
+    const NodeId norm = sweep.editor().insert_before(id,
+                                                     is_update ? "torch.ops.aten._batch_norm_with_update_functional.default"
+                                                               : "torch.ops.aten._native_batch_norm_legit_functional.default",
+                                                     arguments.view(), tuple);
+    values_.substitute(id, norm);
+    for (const Write& w : targets)
+      values_.write(w.view, member(sweep, norm, w.result, metas[w.result], id, values_.modified_name(w.view)), id);
     sweep.editor().erase(id);
     return {};
   }

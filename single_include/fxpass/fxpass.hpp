@@ -743,6 +743,14 @@ constexpr void append_to(Sink& sink, const Diagnostics& diagnostics) {
   for (const Diagnostic& d : diagnostics) append_all(sink, d, '\n');
 }
 
+namespace detail {
+/// Says in which graph inside the graph errors are.
+[[nodiscard]] constexpr auto in_subgraph(std::uint32_t number, Diagnostics errors) -> Diagnostics {
+  for (Diagnostic& d : errors) d.message = text_of("in subgraph ", number, ": ", d.message);
+  return errors;
+}
+}  // namespace detail
+
 }  // namespace fxpass
 
 // ---- fxpass/support/dtype.hpp
@@ -813,6 +821,15 @@ inline constexpr std::array<DTypeInfo, 21> dtype_table{{
 
 /// Bytes of one element.
 [[nodiscard]] constexpr auto byte_size(DType dtype) -> std::int64_t { return dtype_info(dtype).bytes; }
+/// The signed integer that has the bits of `dtype`. Needs a type of at most 8 bytes.
+[[nodiscard]] constexpr auto integer_of_same_size(DType dtype) -> DType {
+  switch (byte_size(dtype)) {
+    case 1: return DType::i8;
+    case 2: return DType::i16;
+    case 4: return DType::i32;
+    default: return DType::i64;
+  }
+}
 
 /// What it promotes with, and tests for it. O(1).
 [[nodiscard]] constexpr auto category(DType dtype) -> DTypeCategory { return dtype_info(dtype).category; }
@@ -1316,7 +1333,7 @@ class Argument {
 namespace fxpass::ops {
 
 /// `namespace.base.overload(parameters) -> returns`, in PyTorch's schema notation.
-inline constexpr const char* operator_schemas[1730] = {
+inline constexpr const char* operator_schemas[2694] = {
     "_c10d_functional._wrap_tensor_autograd.default(Tensor input) -> Tensor",
     "_c10d_functional.all_gather_into_tensor.default(Tensor input, int group_size, Any group_name) -> Tensor",
     "_c10d_functional.all_gather_into_tensor_coalesced.default(Tensor[] inputs, int group_size, Any group_name) -> Tensor[]",
@@ -1348,30 +1365,44 @@ inline constexpr const char* operator_schemas[1730] = {
     "aten.__ixor__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     "aten.__ixor__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.__lshift__.Scalar(Tensor self, Scalar other) -> Tensor",
+    "aten.__lshift__.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.__lshift__.Tensor(Tensor self, Tensor other) -> Tensor",
+    "aten.__lshift__.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.__or__.Scalar(Tensor self, Scalar other) -> Tensor",
     "aten.__or__.Tensor(Tensor self, Tensor other) -> Tensor",
     "aten.__rshift__.Scalar(Tensor self, Scalar other) -> Tensor",
+    "aten.__rshift__.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.__rshift__.Tensor(Tensor self, Tensor other) -> Tensor",
+    "aten.__rshift__.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.__xor__.Scalar(Tensor self, Scalar other) -> Tensor",
     "aten.__xor__.Tensor(Tensor self, Tensor other) -> Tensor",
     "aten._adaptive_avg_pool2d.default(Tensor self, SymInt[2] output_size) -> Tensor",
+    "aten._adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._adaptive_avg_pool2d_backward.default(Tensor grad_output, Tensor self) -> Tensor",
+    "aten._adaptive_avg_pool2d_backward.out(Tensor grad_output, Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._adaptive_avg_pool3d.default(Tensor self, SymInt[3] output_size) -> Tensor",
+    "aten._adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._adaptive_avg_pool3d_backward.default(Tensor grad_output, Tensor self) -> Tensor",
+    "aten._adaptive_avg_pool3d_backward.out(Tensor grad_output, Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._add_batch_dim.default(Tensor self, int batch_dim, int level) -> Tensor",
     "aten._add_relu.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+    "aten._add_relu.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._add_relu.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    "aten._add_relu.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
     "aten._add_relu_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)",
     "aten._add_relu_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
     "aten._aminmax.default(Tensor self) -> (Tensor, Tensor)",
     "aten._aminmax.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)",
+    "aten._aminmax.dim_out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
+    "aten._aminmax.out(Tensor self, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
     "aten._assert_tensor_metadata.default(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()",
     "aten._autocast_to_full_precision.default(Tensor(a) self, bool cuda_enabled, bool cpu_enabled) -> Tensor(a)",
     "aten._autocast_to_reduced_precision.default(Tensor(a) self, bool cuda_enabled, bool cpu_enabled, ScalarType cuda_dtype, ScalarType cpu_dtype) -> Tensor(a)",
     "aten._backward.default(Tensor self, Tensor[] inputs, Tensor? gradient=None, bool? retain_graph=None, bool create_graph=False) -> ()",
     "aten._batch_norm_no_update.default(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
+    "aten._batch_norm_no_update.out(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, float momentum, float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2, Tensor(d!) out3) -> (Tensor(a!), Tensor(b!), Tensor(c!), Tensor(d!))",
     "aten._batch_norm_with_update.default(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
+    "aten._batch_norm_with_update.out(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps, *, Tensor(d!) out, Tensor(e!) save_mean, Tensor(f!) save_invstd, Tensor(g!) reserve) -> (Tensor(d!), Tensor(e!), Tensor(f!), Tensor(g!))",
     "aten._batch_norm_with_update_functional.default(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
     "aten._cast_Byte.default(Tensor self, bool non_blocking=False) -> Tensor",
     "aten._cast_Char.default(Tensor self, bool non_blocking=False) -> Tensor",
@@ -1382,58 +1413,238 @@ inline constexpr const char* operator_schemas[1730] = {
     "aten._cast_Long.default(Tensor self, bool non_blocking=False) -> Tensor",
     "aten._cast_Short.default(Tensor self, bool non_blocking=False) -> Tensor",
     "aten._cdist_backward.default(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor",
+    "aten._cdist_backward.out(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._cdist_forward.default(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
+    "aten._cdist_forward.out(Tensor x1, Tensor x2, float p, int? compute_mode, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._cholesky_solve_helper.default(Tensor self, Tensor A, bool upper) -> Tensor",
+    "aten._cholesky_solve_helper.out(Tensor self, Tensor A, bool upper, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._choose_qparams_per_tensor.default(Tensor self, bool reduce_range=False) -> (float, int)",
     "aten._chunk_cat.default(Tensor[] tensors, int dim, int num_chunks) -> Tensor",
+    "aten._chunk_cat.out(Tensor[] tensors, int dim, int num_chunks, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._compute_linear_combination.default(Tensor input, Tensor coefficients) -> Tensor",
+    "aten._compute_linear_combination.out(Tensor input, Tensor coefficients, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._conj.default(Tensor(a) self) -> Tensor(a)",
     "aten._conj_copy.default(Tensor self) -> Tensor",
+    "aten._conj_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._conj_physical.default(Tensor self) -> Tensor",
+    "aten._conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._conv_depthwise2d.default(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias, SymInt[2] stride, SymInt[2] padding, SymInt[2] dilation) -> Tensor",
+    "aten._conv_depthwise2d.out(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias, SymInt[2] stride, SymInt[2] padding, SymInt[2] dilation, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._convert_weight_to_int4pack.default(Tensor self, int innerKTiles) -> Tensor",
     "aten._convert_weight_to_int4pack_for_cpu.default(Tensor self, int innerKTiles) -> Tensor",
     "aten._convolution.default(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor",
     "aten._convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, int[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled) -> Tensor",
+    "aten._convolution.out(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._convolution_double_backward.default(Tensor? ggI, Tensor? ggW, Tensor? ggb, Tensor gO, Tensor weight, Tensor self, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
     "aten._convolution_mode.default(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, str padding, SymInt[] dilation, SymInt groups) -> Tensor",
     "aten._copy_from.default(Tensor self, Tensor dst, bool non_blocking=False) -> Tensor",
+    "aten._copy_from.out(Tensor self, Tensor dst, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._copy_from_and_resize.default(Tensor self, Tensor dst) -> Tensor",
+    "aten._copy_from_and_resize.out(Tensor self, Tensor dst, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)",
+    "aten._ctc_loss.Tensor_out(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, bool zero_infinity=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
     "aten._ctc_loss.default(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)",
+    "aten._ctc_loss.out(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool zero_infinity=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
     "aten._ctc_loss_backward.Tensor(Tensor grad, Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor",
     "aten._ctc_loss_backward.default(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor",
+    "aten._ctc_loss_backward.out(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._cummax_helper.default(Tensor self, Tensor(a!) values, Tensor(b!) indices, int dim) -> ()",
     "aten._cummin_helper.default(Tensor self, Tensor(a!) values, Tensor(b!) indices, int dim) -> ()",
     "aten._dirichlet_grad.default(Tensor x, Tensor alpha, Tensor total) -> Tensor",
+    "aten._dirichlet_grad.out(Tensor x, Tensor alpha, Tensor total, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._embedding_bag.default(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
+    "aten._embedding_bag.out(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2, Tensor(d!) out3) -> (Tensor(a!), Tensor(b!), Tensor(c!), Tensor(d!))",
     "aten._embedding_bag_backward.default(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor",
     "aten._embedding_bag_dense_backward.default(Tensor grad, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor",
+    "aten._embedding_bag_dense_backward.out(Tensor grad, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx=-1, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._embedding_bag_forward_only.default(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
+    "aten._embedding_bag_forward_only.out(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2, Tensor(d!) out3) -> (Tensor(a!), Tensor(b!), Tensor(c!), Tensor(d!))",
     "aten._embedding_bag_per_sample_weights_backward.default(Tensor grad, Tensor weight, Tensor indices, Tensor offsets, Tensor offset2bag, int mode, int padding_idx=-1) -> Tensor",
+    "aten._embedding_bag_per_sample_weights_backward.out(Tensor grad, Tensor weight, Tensor indices, Tensor offsets, Tensor offset2bag, int mode, int padding_idx=-1, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._embedding_bag_sparse_backward.default(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, Tensor bag_size, SymInt num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor",
     "aten._empty_affine_quantized.default(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, float scale=1., int zero_point=0, MemoryFormat? memory_format=0) -> Tensor",
+    "aten._empty_affine_quantized.out(SymInt[] size, *, float scale=1., int zero_point=0, MemoryFormat? memory_format=0, Tensor(a!) out) -> Tensor(a!)",
     "aten._empty_per_channel_affine_quantized.default(SymInt[] size, *, Tensor scales, Tensor zero_points, int axis, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=0) -> Tensor",
+    "aten._empty_per_channel_affine_quantized.out(SymInt[] size, *, Tensor scales, Tensor zero_points, int axis, MemoryFormat? memory_format=0, Tensor(a!) out) -> Tensor(a!)",
     "aten._euclidean_dist.default(Tensor x1, Tensor x2) -> Tensor",
+    "aten._euclidean_dist.out(Tensor x1, Tensor x2, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._fake_quantize_learnable_per_channel_affine.default(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.) -> Tensor",
+    "aten._fake_quantize_learnable_per_channel_affine.out(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max, float grad_factor=1., *, Tensor(a!) out) -> Tensor(a!)",
     "aten._fake_quantize_learnable_per_channel_affine_backward.default(Tensor grad, Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.) -> (Tensor, Tensor, Tensor)",
     "aten._fake_quantize_learnable_per_tensor_affine.default(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.) -> Tensor",
+    "aten._fake_quantize_learnable_per_tensor_affine.out(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1., *, Tensor(a!) out) -> Tensor(a!)",
     "aten._fake_quantize_learnable_per_tensor_affine_backward.default(Tensor grad, Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.) -> (Tensor, Tensor, Tensor)",
     "aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default(Tensor self, Tensor scale, Tensor zero_point, Tensor fake_quant_enabled, int quant_min, int quant_max) -> (Tensor output, Tensor mask)",
+    "aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams.out(Tensor self, Tensor scale, Tensor zero_point, Tensor fake_quant_enabled, int quant_min, int quant_max, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
     "aten._fft_c2c.default(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor",
+    "aten._fft_c2c.out(Tensor self, SymInt[] dim, int normalization, bool forward, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._fft_c2r.default(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor",
+    "aten._fft_c2r.out(Tensor self, int[] dim, int normalization, SymInt last_dim_size, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._fft_r2c.default(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor",
+    "aten._fft_r2c.out(Tensor self, int[] dim, int normalization, bool onesided, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._fill_mem_eff_dropout_mask_.default(Tensor(a!) self, float dropout_p, int seed, int offset) -> Tensor(a!)",
     "aten._foobar.default(Tensor self, bool arg1=True, bool arg2=True, *, bool arg3=True) -> Tensor",
+    "aten._foobar.out(Tensor self, bool arg1=True, bool arg2=True, *, bool arg3=True, Tensor(a!) out) -> Tensor(a!)",
+    "aten._foreach_abs.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_abs_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_acos.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_acos_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_add.List(Tensor[] self, Tensor[] other, *, Scalar alpha=1) -> Tensor[]",
+    "aten._foreach_add.Scalar(Tensor[] self, Scalar scalar) -> Tensor[]",
+    "aten._foreach_add.ScalarList(Tensor[] self, Scalar[] scalars) -> Tensor[]",
+    "aten._foreach_add.Tensor(Tensor[] self, Tensor other, *, Scalar alpha=1) -> Tensor[]",
+    "aten._foreach_add_.List(Tensor(a!)[] self, Tensor[] other, *, Scalar alpha=1) -> ()",
+    "aten._foreach_add_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()",
+    "aten._foreach_add_.ScalarList(Tensor(a!)[] self, Scalar[] scalars) -> ()",
+    "aten._foreach_add_.Tensor(Tensor(a!)[] self, Tensor other, *, Scalar alpha=1) -> ()",
+    "aten._foreach_addcdiv.Scalar(Tensor[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> Tensor[]",
+    "aten._foreach_addcdiv.ScalarList(Tensor[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar[] scalars) -> Tensor[]",
+    "aten._foreach_addcdiv.Tensor(Tensor[] self, Tensor[] tensor1, Tensor[] tensor2, Tensor scalars) -> Tensor[]",
+    "aten._foreach_addcdiv_.Scalar(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> ()",
+    "aten._foreach_addcdiv_.ScalarList(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar[] scalars) -> ()",
+    "aten._foreach_addcdiv_.Tensor(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Tensor scalars) -> ()",
+    "aten._foreach_addcmul.Scalar(Tensor[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> Tensor[]",
+    "aten._foreach_addcmul.ScalarList(Tensor[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar[] scalars) -> Tensor[]",
+    "aten._foreach_addcmul.Tensor(Tensor[] self, Tensor[] tensor1, Tensor[] tensor2, Tensor scalars) -> Tensor[]",
+    "aten._foreach_addcmul_.Scalar(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> ()",
+    "aten._foreach_addcmul_.ScalarList(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar[] scalars) -> ()",
+    "aten._foreach_addcmul_.Tensor(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Tensor scalars) -> ()",
+    "aten._foreach_asin.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_asin_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_atan.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_atan_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_ceil.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_ceil_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_clamp_max.List(Tensor[] self, Tensor[] other) -> Tensor[]",
+    "aten._foreach_clamp_max.Scalar(Tensor[] self, Scalar scalar) -> Tensor[]",
+    "aten._foreach_clamp_max.ScalarList(Tensor[] self, Scalar[] scalars) -> Tensor[]",
+    "aten._foreach_clamp_max_.List(Tensor(a!)[] self, Tensor[] other) -> ()",
+    "aten._foreach_clamp_max_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()",
+    "aten._foreach_clamp_max_.ScalarList(Tensor(a!)[] self, Scalar[] scalars) -> ()",
+    "aten._foreach_clamp_min.List(Tensor[] self, Tensor[] other) -> Tensor[]",
+    "aten._foreach_clamp_min.Scalar(Tensor[] self, Scalar scalar) -> Tensor[]",
+    "aten._foreach_clamp_min.ScalarList(Tensor[] self, Scalar[] scalars) -> Tensor[]",
+    "aten._foreach_clamp_min_.List(Tensor(a!)[] self, Tensor[] other) -> ()",
+    "aten._foreach_clamp_min_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()",
+    "aten._foreach_clamp_min_.ScalarList(Tensor(a!)[] self, Scalar[] scalars) -> ()",
+    "aten._foreach_clone.default(Tensor[] self, *, MemoryFormat? memory_format=None) -> Tensor[]",
+    "aten._foreach_copy.default(Tensor[] self, Tensor[] src, bool non_blocking=False) -> Tensor[] self_out",
+    "aten._foreach_copy_.default(Tensor(a!)[] self, Tensor[] src, bool non_blocking=False) -> ()",
+    "aten._foreach_cos.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_cos_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_cosh.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_cosh_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_div.List(Tensor[] self, Tensor[] other) -> Tensor[]",
+    "aten._foreach_div.Scalar(Tensor[] self, Scalar scalar) -> Tensor[]",
+    "aten._foreach_div.ScalarList(Tensor[] self, Scalar[] scalars) -> Tensor[]",
+    "aten._foreach_div.Tensor(Tensor[] self, Tensor other) -> Tensor[]",
+    "aten._foreach_div_.List(Tensor(a!)[] self, Tensor[] other) -> ()",
+    "aten._foreach_div_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()",
+    "aten._foreach_div_.ScalarList(Tensor(a!)[] self, Scalar[] scalars) -> ()",
+    "aten._foreach_div_.Tensor(Tensor(a!)[] self, Tensor other) -> ()",
+    "aten._foreach_erf.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_erf_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_erfc.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_erfc_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_exp.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_exp_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_expm1.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_expm1_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_floor.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_floor_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_frac.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_frac_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_lerp.List(Tensor[] self, Tensor[] tensors1, Tensor[] weights) -> Tensor[]",
+    "aten._foreach_lerp.Scalar(Tensor[] self, Tensor[] tensors1, Scalar weight) -> Tensor[]",
+    "aten._foreach_lerp.ScalarList(Tensor[] self, Tensor[] tensors1, Scalar[] weight) -> Tensor[]",
+    "aten._foreach_lerp_.List(Tensor(a!)[] self, Tensor[] tensors1, Tensor[] weights) -> ()",
+    "aten._foreach_lerp_.Scalar(Tensor(a!)[] self, Tensor[] tensors1, Scalar weight) -> ()",
+    "aten._foreach_lerp_.ScalarList(Tensor(a!)[] self, Tensor[] tensors1, Scalar[] weight) -> ()",
+    "aten._foreach_lgamma.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_lgamma_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_log.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_log10.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_log10_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_log1p.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_log1p_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_log2.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_log2_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_log_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_max.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_maximum.List(Tensor[] self, Tensor[] other) -> Tensor[]",
+    "aten._foreach_maximum.Scalar(Tensor[] self, Scalar scalar) -> Tensor[]",
+    "aten._foreach_maximum.ScalarList(Tensor[] self, Scalar[] scalars) -> Tensor[]",
+    "aten._foreach_maximum_.List(Tensor(a!)[] self, Tensor[] other) -> ()",
+    "aten._foreach_maximum_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()",
+    "aten._foreach_maximum_.ScalarList(Tensor(a!)[] self, Scalar[] scalars) -> ()",
+    "aten._foreach_minimum.List(Tensor[] self, Tensor[] other) -> Tensor[]",
+    "aten._foreach_minimum.Scalar(Tensor[] self, Scalar scalar) -> Tensor[]",
+    "aten._foreach_minimum.ScalarList(Tensor[] self, Scalar[] scalars) -> Tensor[]",
+    "aten._foreach_minimum_.List(Tensor(a!)[] self, Tensor[] other) -> ()",
+    "aten._foreach_minimum_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()",
+    "aten._foreach_minimum_.ScalarList(Tensor(a!)[] self, Scalar[] scalars) -> ()",
+    "aten._foreach_mm.default(Tensor[] self, Tensor[] mat2) -> Tensor[]",
+    "aten._foreach_mul.List(Tensor[] self, Tensor[] other) -> Tensor[]",
+    "aten._foreach_mul.Scalar(Tensor[] self, Scalar scalar) -> Tensor[]",
+    "aten._foreach_mul.ScalarList(Tensor[] self, Scalar[] scalars) -> Tensor[]",
+    "aten._foreach_mul.Tensor(Tensor[] self, Tensor other) -> Tensor[]",
+    "aten._foreach_mul_.List(Tensor(a!)[] self, Tensor[] other) -> ()",
+    "aten._foreach_mul_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()",
+    "aten._foreach_mul_.ScalarList(Tensor(a!)[] self, Scalar[] scalars) -> ()",
+    "aten._foreach_mul_.Tensor(Tensor(a!)[] self, Tensor other) -> ()",
+    "aten._foreach_neg.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_neg_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_norm.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]",
+    "aten._foreach_pow.List(Tensor[] self, Tensor[] exponent) -> Tensor[]",
+    "aten._foreach_pow.Scalar(Tensor[] self, Scalar exponent) -> Tensor[]",
+    "aten._foreach_pow.ScalarAndTensor(Scalar self, Tensor[] exponent) -> Tensor[]",
+    "aten._foreach_pow.ScalarList(Tensor[] self, Scalar[] exponent) -> Tensor[]",
+    "aten._foreach_pow_.List(Tensor(a!)[] self, Tensor[] exponent) -> ()",
+    "aten._foreach_pow_.Scalar(Tensor(a!)[] self, Scalar exponent) -> ()",
+    "aten._foreach_pow_.ScalarList(Tensor(a!)[] self, Scalar[] exponent) -> ()",
+    "aten._foreach_powsum.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]",
+    "aten._foreach_reciprocal.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_reciprocal_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_round.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_round_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_rsqrt.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_rsqrt_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_sigmoid.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_sigmoid_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_sign.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_sign_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_sin.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_sin_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_sinh.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_sinh_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_sqrt.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_sqrt_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_sub.List(Tensor[] self, Tensor[] other, *, Scalar alpha=1) -> Tensor[]",
+    "aten._foreach_sub.Scalar(Tensor[] self, Scalar scalar) -> Tensor[]",
+    "aten._foreach_sub.ScalarList(Tensor[] self, Scalar[] scalars) -> Tensor[]",
+    "aten._foreach_sub_.List(Tensor(a!)[] self, Tensor[] other, *, Scalar alpha=1) -> ()",
+    "aten._foreach_sub_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()",
+    "aten._foreach_sub_.ScalarList(Tensor(a!)[] self, Scalar[] scalars) -> ()",
+    "aten._foreach_tan.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_tan_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_tanh.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_tanh_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_trunc.default(Tensor[] self) -> Tensor[]",
+    "aten._foreach_trunc_.default(Tensor(a!)[] self) -> ()",
+    "aten._foreach_zero.default(Tensor[] self) -> Tensor[] self_out",
+    "aten._foreach_zero_.default(Tensor(a!)[] self) -> ()",
     "aten._fused_rms_norm.default(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)",
     "aten._fused_rms_norm_backward.default(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor rstd, Tensor? weight, bool[2] output_mask) -> (Tensor, Tensor)",
     "aten._fw_primal.default(Tensor(a) self, int level) -> Tensor(a)",
     "aten._fw_primal_copy.default(Tensor self, int level) -> Tensor",
+    "aten._fw_primal_copy.out(Tensor self, int level, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._gather_sparse_backward.default(Tensor self, int dim, Tensor index, Tensor grad) -> Tensor",
     "aten._grouped_mm.default(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor",
     "aten._index_put_impl.default(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor",
+    "aten._index_put_impl.out(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._index_put_impl_.default(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor(a!)",
     "aten._int_mm.default(Tensor self, Tensor mat2) -> Tensor",
+    "aten._int_mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._lazy_clone.default(Tensor self) -> Tensor",
     "aten._linalg_check_errors.default(Tensor info, str api_name, *, bool is_matrix) -> ()",
     "aten._linalg_det.default(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)",
@@ -1449,45 +1660,66 @@ inline constexpr const char* operator_schemas[1730] = {
     "aten._linalg_svd.default(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
     "aten._local_scalar_dense.default(Tensor self) -> Scalar",
     "aten._log_softmax.default(Tensor self, int dim, bool half_to_float) -> Tensor",
+    "aten._log_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._log_softmax_backward_data.default(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
+    "aten._log_softmax_backward_data.out(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._logcumsumexp.default(Tensor self, int dim) -> Tensor",
+    "aten._logcumsumexp.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._lstm_mps.default(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)",
+    "aten._lstm_mps.out(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2, Tensor(d!) out3, Tensor(e!) out4, Tensor(f!) out5) -> (Tensor(a!), Tensor(b!), Tensor(c!), Tensor(d!), Tensor(e!), Tensor(f!))",
     "aten._lu_with_info.default(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor info)",
     "aten._masked_scale.default(Tensor self, Tensor mask, float scale) -> Tensor",
+    "aten._masked_scale.out(Tensor self, Tensor mask, float scale, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._masked_softmax.default(Tensor self, Tensor mask, int? dim=None, int? mask_type=None) -> Tensor",
+    "aten._masked_softmax.out(Tensor self, Tensor mask, int? dim=None, int? mask_type=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._masked_softmax_backward.default(Tensor grad_output, Tensor output, Tensor mask, int? dim=None) -> Tensor",
+    "aten._masked_softmax_backward.out(Tensor grad_output, Tensor output, Tensor mask, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._native_batch_norm_legit.default(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
     "aten._native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+    "aten._native_batch_norm_legit.no_stats_out(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps, *, Tensor(a!) out, Tensor(b!) save_mean, Tensor(c!) save_invstd) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
+    "aten._native_batch_norm_legit.out(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps, *, Tensor(d!) out, Tensor(e!) save_mean, Tensor(f!) save_invstd) -> (Tensor(d!), Tensor(e!), Tensor(f!))",
     "aten._native_batch_norm_legit_functional.default(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
     "aten._native_batch_norm_legit_no_training.default(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+    "aten._native_batch_norm_legit_no_training.out(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
     "aten._native_multi_head_attention.default(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor? mask=None, bool need_weights=True, bool average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)",
+    "aten._native_multi_head_attention.out(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor? mask=None, bool need_weights=True, bool average_attn_weights=True, int? mask_type=None, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
     "aten._neg_view.default(Tensor(a) self) -> Tensor(a)",
     "aten._neg_view_copy.default(Tensor self) -> Tensor",
+    "aten._neg_view_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._new_zeros_with_same_feature_meta.default(Tensor self, Tensor other, *, int self_num_batch_dims=0) -> Tensor",
+    "aten._new_zeros_with_same_feature_meta.out(Tensor self, Tensor other, *, int self_num_batch_dims=0, Tensor(a!) out) -> Tensor(a!)",
     "aten._pad_circular.default(Tensor self, SymInt[] pad) -> Tensor",
     "aten._pad_enum.default(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor",
     "aten._padded_dense_to_jagged_forward.default(Tensor dense, Tensor[] offsets, SymInt? total_L=None) -> Tensor",
     "aten._pdist_backward.default(Tensor grad, Tensor self, float p, Tensor pdist) -> Tensor",
+    "aten._pdist_backward.out(Tensor grad, Tensor self, float p, Tensor pdist, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._pdist_forward.default(Tensor self, float p=2.) -> Tensor",
+    "aten._pdist_forward.out(Tensor self, float p=2., *, Tensor(a!) out) -> Tensor(a!)",
     "aten._philox_key_fold_in.default(Tensor key, int data) -> Tensor",
     "aten._philox_key_split.default(Tensor key, int num_splits) -> Tensor",
     "aten._philox_normal.default(Tensor self, Tensor key, float mean=0., float std=1.) -> Tensor",
+    "aten._philox_normal.out(Tensor self, Tensor key, float mean=0., float std=1., *, Tensor(a!) out) -> Tensor(a!)",
     "aten._philox_normal_.default(Tensor(a!) self, Tensor key, float mean=0., float std=1.) -> Tensor(a!)",
     "aten._philox_uniform.default(Tensor self, Tensor key, float low=0., float high=1.) -> Tensor",
+    "aten._philox_uniform.out(Tensor self, Tensor key, float low=0., float high=1., *, Tensor(a!) out) -> Tensor(a!)",
     "aten._philox_uniform_.default(Tensor(a!) self, Tensor key, float low=0., float high=1.) -> Tensor(a!)",
     "aten._pin_memory.default(Tensor self, Device? device=None) -> Tensor",
+    "aten._pin_memory.out(Tensor self, Device? device=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._prelu_kernel.default(Tensor self, Tensor weight) -> Tensor",
     "aten._prelu_kernel_backward.default(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)",
     "aten._propagate_xla_data.default(Tensor input, Tensor output) -> ()",
     "aten._remove_batch_dim.default(Tensor self, int level, SymInt batch_size, int out_dim) -> Tensor",
     "aten._reshape_alias.default(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
     "aten._reshape_alias_copy.default(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor",
+    "aten._reshape_alias_copy.out(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._reshape_copy.default(Tensor self, SymInt[] size) -> Tensor",
     "aten._reshape_from_tensor.default(Tensor self, Tensor shape) -> Tensor",
     "aten._resize_output.default(Tensor self, SymInt[] size, Device device) -> Tensor",
+    "aten._resize_output.out(Tensor self, SymInt[] size, Device device, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._resize_output_.default(Tensor(a!) self, SymInt[] size, Device device) -> Tensor(a!)",
     "aten._safe_softmax.default(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     "aten._sample_dirichlet.default(Tensor self, Generator? generator=None) -> Tensor",
+    "aten._sample_dirichlet.out(Tensor self, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._scaled_dot_product_attention_math.default(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)",
     "aten._scaled_dot_product_attention_math_for_mps.default(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)",
     "aten._scaled_dot_product_cudnn_attention.default(Tensor query, Tensor key, Tensor value, Tensor? attn_bias, bool compute_log_sumexp, float dropout_p=0., bool is_causal=False, bool return_debug_mask=False, *, float? scale=None) -> (Tensor output, Tensor logsumexp, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, Tensor philox_seed, Tensor philox_offset, Tensor debug_attn_mask)",
@@ -1499,144 +1731,216 @@ inline constexpr const char* operator_schemas[1730] = {
     "aten._scaled_grouped_mm.default(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? offs=None, Tensor? bias=None, Tensor? scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False) -> Tensor",
     "aten._scaled_grouped_mm_v2.default(Tensor self, Tensor mat2, Tensor[] scale_a, int[] recipe_a, int[] swizzle_a, Tensor[] scale_b, int[] recipe_b, int[] swizzle_b, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None, int[] contraction_dim=[], bool use_fast_accum=False) -> Tensor",
     "aten._scaled_mm.default(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False) -> Tensor",
+    "aten._scaled_mm.out(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._scaled_mm_v2.default(Tensor self, Tensor mat2, Tensor[] scale_a, int[] recipe_a, int[] swizzle_a, Tensor[] scale_b, int[] recipe_b, int[] swizzle_b, Tensor? bias, ScalarType? out_dtype, int[] contraction_dim=[], bool use_fast_accum=False) -> Tensor",
+    "aten._scaled_mm_v2.out(Tensor self, Tensor mat2, Tensor[] scale_a, int[] recipe_a, int[] swizzle_a, Tensor[] scale_b, int[] recipe_b, int[] swizzle_b, Tensor? bias, ScalarType? out_dtype, int[] contraction_dim=[], bool use_fast_accum=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._segment_reduce_backward.default(Tensor grad, Tensor output, Tensor data, str reduce, *, Tensor? lengths=None, Tensor? offsets=None, int axis=0, Scalar? initial=None) -> Tensor",
+    "aten._segment_reduce_backward.out(Tensor grad, Tensor output, Tensor data, str reduce, *, Tensor? lengths=None, Tensor? offsets=None, int axis=0, Scalar? initial=None, Tensor(a!) out) -> Tensor(a!)",
     "aten._shape_as_tensor.default(Tensor self) -> Tensor",
     "aten._softmax.default(Tensor self, int dim, bool half_to_float) -> Tensor",
+    "aten._softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._softmax_backward_data.default(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
+    "aten._softmax_backward_data.out(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten._stack.default(Tensor[] tensors, int dim=0) -> Tensor",
+    "aten._stack.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._standard_gamma.default(Tensor self, Generator? generator=None) -> Tensor",
+    "aten._standard_gamma.out(Tensor self, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._standard_gamma_grad.default(Tensor self, Tensor output) -> Tensor",
+    "aten._standard_gamma_grad.out(Tensor self, Tensor output, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._to_copy.default(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
+    "aten._to_copy.out(Tensor self, *, bool non_blocking=False, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     "aten._to_cpu.default(Tensor[] tensors) -> Tensor[]",
     "aten._to_dense.default(Tensor self, ScalarType? dtype=None, bool? masked_grad=None) -> Tensor",
+    "aten._to_dense.out(Tensor self, ScalarType? dtype=None, bool? masked_grad=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._transform_bias_rescale_qkv.default(Tensor qkv, Tensor qkv_bias, int num_heads) -> (Tensor, Tensor, Tensor)",
+    "aten._transform_bias_rescale_qkv.out(Tensor qkv, Tensor qkv_bias, int num_heads, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
     "aten._trilinear.default(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor",
+    "aten._trilinear.out(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._unique.default(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)",
+    "aten._unique.out(Tensor self, bool sorted=True, bool return_inverse=False, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
     "aten._unique2.default(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
+    "aten._unique2.out(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
     "aten._unpack_dual.default(Tensor(a) dual, int level) -> (Tensor(a) primal, Tensor tangent)",
     "aten._unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
     "aten._unsafe_index_put.default(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     "aten._unsafe_masked_index.default(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor",
     "aten._unsafe_masked_index_put_accumulate.default(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor",
     "aten._unsafe_view.default(Tensor self, SymInt[] size) -> Tensor",
+    "aten._unsafe_view.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._upsample_bicubic2d_aa.default(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+    "aten._upsample_bicubic2d_aa.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
     "aten._upsample_bicubic2d_aa_backward.default(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
     "aten._upsample_bicubic2d_aa_backward.grad_input(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten._upsample_bilinear2d_aa.default(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+    "aten._upsample_bilinear2d_aa.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
     "aten._upsample_bilinear2d_aa_backward.default(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
     "aten._upsample_bilinear2d_aa_backward.grad_input(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten._upsample_lanczos2d_aa.default(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+    "aten._upsample_lanczos2d_aa.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._upsample_lanczos2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
     "aten._upsample_lanczos2d_aa_backward.default(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
     "aten._upsample_lanczos2d_aa_backward.grad_input(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten._upsample_nearest_exact1d.default(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor",
+    "aten._upsample_nearest_exact1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     "aten._upsample_nearest_exact1d_backward.default(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None) -> Tensor",
     "aten._upsample_nearest_exact1d_backward.grad_input(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten._upsample_nearest_exact2d.default(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor",
+    "aten._upsample_nearest_exact2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     "aten._upsample_nearest_exact2d_backward.default(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, float? scales_h=None, float? scales_w=None) -> Tensor",
     "aten._upsample_nearest_exact2d_backward.grad_input(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, float? scales_h=None, float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten._upsample_nearest_exact3d.default(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
+    "aten._upsample_nearest_exact3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten._upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     "aten._upsample_nearest_exact3d_backward.default(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
     "aten._upsample_nearest_exact3d_backward.grad_input(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, float? scales_d=None, float? scales_h=None, float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten._weight_norm.default(Tensor v, Tensor g, int dim=0) -> Tensor",
     "aten._weight_norm_differentiable_backward.default(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int dim) -> (Tensor, Tensor)",
     "aten._weight_norm_interface.default(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)",
+    "aten._weight_norm_interface.out(Tensor v, Tensor g, int dim=0, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
     "aten._weight_norm_interface_backward.default(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int dim) -> (Tensor, Tensor)",
+    "aten._weight_norm_interface_backward.out(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int dim, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
     "aten.abs.default(Tensor self) -> Tensor",
+    "aten.abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.abs_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.absolute.default(Tensor self) -> Tensor",
+    "aten.absolute.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.absolute_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.acos.default(Tensor self) -> Tensor",
+    "aten.acos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.acos_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.acosh.default(Tensor self) -> Tensor",
+    "aten.acosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.acosh_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.adaptive_avg_pool1d.default(Tensor self, int[1] output_size) -> Tensor",
+    "aten.adaptive_avg_pool1d.out(Tensor self, int[1] output_size, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.adaptive_avg_pool2d.default(Tensor self, SymInt[2] output_size) -> Tensor",
+    "aten.adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.adaptive_avg_pool3d.default(Tensor self, SymInt[3] output_size) -> Tensor",
+    "aten.adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.adaptive_avg_pool3d_backward.grad_input(Tensor grad_output, Tensor self, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.adaptive_max_pool1d.default(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
     "aten.adaptive_max_pool2d.default(Tensor self, int[2] output_size) -> (Tensor, Tensor)",
+    "aten.adaptive_max_pool2d.out(Tensor self, int[2] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
     "aten.adaptive_max_pool2d_backward.default(Tensor grad_output, Tensor self, Tensor indices) -> Tensor",
     "aten.adaptive_max_pool2d_backward.grad_input(Tensor grad_output, Tensor self, Tensor indices, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.adaptive_max_pool3d.default(Tensor self, int[3] output_size) -> (Tensor, Tensor)",
+    "aten.adaptive_max_pool3d.out(Tensor self, int[3] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
     "aten.adaptive_max_pool3d_backward.default(Tensor grad_output, Tensor self, Tensor indices) -> Tensor",
     "aten.adaptive_max_pool3d_backward.grad_input(Tensor grad_output, Tensor self, Tensor indices, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+    "aten.add.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    "aten.add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
     "aten.add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)",
     "aten.add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
     "aten.addbmm.default(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    "aten.addbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
     "aten.addbmm_.default(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     "aten.addcdiv.default(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    "aten.addcdiv.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)",
     "aten.addcdiv_.default(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)",
     "aten.addcmul.default(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    "aten.addcmul.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)",
     "aten.addcmul_.default(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)",
     "aten.addmm.default(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     "aten.addmm.dtype(Tensor self, Tensor mat1, Tensor mat2, ScalarType out_dtype, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    "aten.addmm.dtype_out(Tensor self, Tensor mat1, Tensor mat2, ScalarType out_dtype, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
+    "aten.addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
     "aten.addmm_.default(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     "aten.addmv.default(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    "aten.addmv.out(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
     "aten.addmv_.default(Tensor(a!) self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     "aten.addr.default(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    "aten.addr.out(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
     "aten.addr_.default(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     "aten.adjoint.default(Tensor(a) self) -> Tensor(a)",
     "aten.affine_grid_generator.default(Tensor theta, SymInt[] size, bool align_corners) -> Tensor",
+    "aten.affine_grid_generator.out(Tensor theta, SymInt[] size, bool align_corners, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.affine_grid_generator_backward.default(Tensor grad, SymInt[] size, bool align_corners) -> Tensor",
     "aten.alias.default(Tensor(a) self) -> Tensor(a)",
     "aten.alias_copy.default(Tensor self) -> Tensor",
+    "aten.alias_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.all.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.all.default(Tensor self) -> Tensor",
     "aten.all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
     "aten.all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+    "aten.all.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.all.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.allclose.default(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> bool",
     "aten.alpha_dropout.default(Tensor input, float p, bool train) -> Tensor",
     "aten.alpha_dropout_.default(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     "aten.amax.default(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
+    "aten.amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.amin.default(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
+    "aten.amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.aminmax.default(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
+    "aten.aminmax.out(Tensor self, *, int? dim=None, bool keepdim=False, Tensor(a!) min, Tensor(b!) max) -> (Tensor(a!) min, Tensor(b!) max)",
     "aten.angle.default(Tensor self) -> Tensor",
+    "aten.angle.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.any.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.any.default(Tensor self) -> Tensor",
     "aten.any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
     "aten.any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+    "aten.any.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.any.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.arange.default(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.arange.out(Scalar end, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     "aten.arccos.default(Tensor self) -> Tensor",
+    "aten.arccos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.arccos_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.arccosh.default(Tensor self) -> Tensor",
+    "aten.arccosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.arccosh_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.arcsin.default(Tensor self) -> Tensor",
+    "aten.arcsin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.arcsin_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.arcsinh.default(Tensor self) -> Tensor",
+    "aten.arcsinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.arcsinh_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.arctan.default(Tensor self) -> Tensor",
+    "aten.arctan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.arctan2.default(Tensor self, Tensor other) -> Tensor",
+    "aten.arctan2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.arctan2_.default(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.arctan_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.arctanh.default(Tensor self) -> Tensor",
+    "aten.arctanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.arctanh_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.argmax.default(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+    "aten.argmax.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.argmin.default(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+    "aten.argmin.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.argsort.default(Tensor self, int dim=-1, bool descending=False) -> Tensor",
     "aten.argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
+    "aten.argsort.stable_out(Tensor self, *, bool stable, int dim=-1, bool descending=False, Tensor(a!) out) -> Tensor(a!)",
     "aten.argwhere.default(Tensor self) -> Tensor",
     "aten.as_strided.default(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
     "aten.as_strided_.default(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)",
     "aten.as_strided_copy.default(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor",
+    "aten.as_strided_copy.out(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.as_strided_scatter.default(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor",
+    "aten.as_strided_scatter.out(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.asin.default(Tensor self) -> Tensor",
+    "aten.asin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.asin_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.asinh.default(Tensor self) -> Tensor",
+    "aten.asinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.asinh_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.atan.default(Tensor self) -> Tensor",
+    "aten.atan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.atan2.default(Tensor self, Tensor other) -> Tensor",
+    "aten.atan2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.atan2_.default(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.atan_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.atanh.default(Tensor self) -> Tensor",
+    "aten.atanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.atanh_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]",
     "aten.atleast_1d.default(Tensor self) -> Tensor",
@@ -1645,119 +1949,188 @@ inline constexpr const char* operator_schemas[1730] = {
     "aten.atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]",
     "aten.atleast_3d.default(Tensor self) -> Tensor",
     "aten.avg_pool1d.default(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, bool count_include_pad=True) -> Tensor",
+    "aten.avg_pool1d.out(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, bool count_include_pad=True, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.avg_pool2d.default(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
+    "aten.avg_pool2d.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.avg_pool2d_backward.default(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
     "aten.avg_pool2d_backward.grad_input(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, bool ceil_mode, bool count_include_pad, int? divisor_override, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.avg_pool3d.default(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
+    "aten.avg_pool3d.out(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.avg_pool3d_backward.default(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
     "aten.avg_pool3d_backward.grad_input(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, bool ceil_mode, bool count_include_pad, int? divisor_override, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.baddbmm.default(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     "aten.baddbmm.dtype(Tensor self, Tensor batch1, Tensor batch2, ScalarType out_dtype, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    "aten.baddbmm.dtype_out(Tensor self, Tensor batch1, Tensor batch2, ScalarType out_dtype, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
+    "aten.baddbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
     "aten.baddbmm_.default(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
     "aten.bartlett_window.default(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.bartlett_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.bartlett_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.bartlett_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.batch_norm.default(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
     "aten.batch_norm_backward.default(Tensor grad_out, Tensor input, Tensor weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_var, bool update, float eps, bool[3] output_mask, Tensor reserve) -> (Tensor, Tensor, Tensor)",
     "aten.batch_norm_backward_elemt.default(Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight, Tensor sum_dy, Tensor sum_dy_xmu, Tensor count) -> Tensor",
+    "aten.batch_norm_backward_elemt.out(Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight, Tensor sum_dy, Tensor sum_dy_xmu, Tensor count, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.batch_norm_backward_reduce.default(Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight, bool input_g, bool weight_g, bool bias_g) -> (Tensor, Tensor, Tensor, Tensor)",
+    "aten.batch_norm_backward_reduce.out(Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight, bool input_g, bool weight_g, bool bias_g, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2, Tensor(d!) out3) -> (Tensor(a!), Tensor(b!), Tensor(c!), Tensor(d!))",
     "aten.batch_norm_elemt.default(Tensor input, Tensor? weight, Tensor? bias, Tensor mean, Tensor invstd, float eps) -> Tensor",
+    "aten.batch_norm_elemt.out(Tensor input, Tensor? weight, Tensor? bias, Tensor mean, Tensor invstd, float eps, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.batch_norm_gather_stats.default(Tensor input, Tensor mean, Tensor invstd, Tensor? running_mean, Tensor? running_var, float momentum, float eps, int count) -> (Tensor, Tensor)",
+    "aten.batch_norm_gather_stats.out(Tensor input, Tensor mean, Tensor invstd, Tensor? running_mean, Tensor? running_var, float momentum, float eps, int count, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
     "aten.batch_norm_gather_stats_with_counts.default(Tensor input, Tensor mean, Tensor invstd, Tensor? running_mean, Tensor? running_var, float momentum, float eps, Tensor counts) -> (Tensor, Tensor)",
+    "aten.batch_norm_gather_stats_with_counts.out(Tensor input, Tensor mean, Tensor invstd, Tensor? running_mean, Tensor? running_var, float momentum, float eps, Tensor counts, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
     "aten.batch_norm_stats.default(Tensor input, float eps) -> (Tensor, Tensor)",
+    "aten.batch_norm_stats.out(Tensor input, float eps, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
     "aten.batch_norm_update_stats.default(Tensor input, Tensor? running_mean, Tensor? running_var, float momentum) -> (Tensor, Tensor)",
+    "aten.batch_norm_update_stats.out(Tensor input, Tensor? running_mean, Tensor? running_var, float momentum, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
     "aten.bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor",
+    "aten.bernoulli.Tensor_out(Tensor self, Tensor p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.bernoulli.default(Tensor self, *, Generator? generator=None) -> Tensor",
+    "aten.bernoulli.float_out(Tensor self, float p=0.5, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
+    "aten.bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor",
     "aten.bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)",
     "aten.bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)",
     "aten.bilinear.default(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
     "aten.binary_cross_entropy.default(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor",
+    "aten.binary_cross_entropy.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.binary_cross_entropy_backward.default(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor",
     "aten.binary_cross_entropy_backward.grad_input(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=1, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.binary_cross_entropy_with_logits.default(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor",
+    "aten.binary_cross_entropy_with_logits.out(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.bincount.default(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
+    "aten.bincount.out(Tensor self, Tensor? weights=None, SymInt minlength=0, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.binomial.default(Tensor count, Tensor prob, Generator? generator=None) -> Tensor",
+    "aten.binomial.out(Tensor count, Tensor prob, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor",
     "aten.bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
+    "aten.bitwise_and.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.bitwise_and.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor",
+    "aten.bitwise_and.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.bitwise_and_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     "aten.bitwise_and_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
+    "aten.bitwise_left_shift.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor",
     "aten.bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor",
+    "aten.bitwise_left_shift.Tensor_Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.bitwise_left_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.bitwise_left_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.bitwise_left_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     "aten.bitwise_not.default(Tensor self) -> Tensor",
+    "aten.bitwise_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.bitwise_not_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor",
     "aten.bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
+    "aten.bitwise_or.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.bitwise_or.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor",
+    "aten.bitwise_or.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.bitwise_or_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     "aten.bitwise_or_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
+    "aten.bitwise_right_shift.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor",
     "aten.bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor",
+    "aten.bitwise_right_shift.Tensor_Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.bitwise_right_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.bitwise_right_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.bitwise_right_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     "aten.bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor",
     "aten.bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
+    "aten.bitwise_xor.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.bitwise_xor.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor",
+    "aten.bitwise_xor.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.bitwise_xor_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     "aten.bitwise_xor_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.blackman_window.default(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.blackman_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.blackman_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.blackman_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.block_diag.default(Tensor[] tensors) -> Tensor",
+    "aten.block_diag.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.bmm.default(Tensor self, Tensor mat2) -> Tensor",
     "aten.bmm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor",
+    "aten.bmm.dtype_out(Tensor self, Tensor mat2, ScalarType out_dtype, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.broadcast_tensors.default(Tensor[] tensors) -> Tensor[]",
     "aten.broadcast_to.default(Tensor(a) self, SymInt[] size) -> Tensor(a)",
     "aten.bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
+    "aten.bucketize.Scalar_out(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False, Tensor(a!) out) -> Tensor(a!)",
     "aten.bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
+    "aten.bucketize.Tensor_out(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False, Tensor(a!) out) -> Tensor(a!)",
     "aten.cartesian_prod.default(Tensor[] tensors) -> Tensor",
     "aten.cat.default(Tensor[] tensors, int dim=0) -> Tensor",
+    "aten.cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.cauchy.default(Tensor self, float median=0., float sigma=1., *, Generator? generator=None) -> Tensor",
+    "aten.cauchy.out(Tensor self, float median=0., float sigma=1., *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.cauchy_.default(Tensor(a!) self, float median=0., float sigma=1., *, Generator? generator=None) -> Tensor(a!)",
     "aten.cdist.default(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor",
     "aten.ceil.default(Tensor self) -> Tensor",
+    "aten.ceil.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.ceil_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.celu.default(Tensor self, Scalar alpha=1.) -> Tensor",
+    "aten.celu.out(Tensor self, Scalar alpha=1., *, Tensor(a!) out) -> Tensor(a!)",
     "aten.celu_.default(Tensor(a!) self, Scalar alpha=1.) -> Tensor(a!)",
     "aten.chain_matmul.default(Tensor[] matrices) -> Tensor",
+    "aten.chain_matmul.out(Tensor[] matrices, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.chalf.default(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
     "aten.channel_shuffle.default(Tensor self, SymInt groups) -> Tensor",
+    "aten.channel_shuffle.out(Tensor self, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.cholesky.default(Tensor self, bool upper=False) -> Tensor",
+    "aten.cholesky.out(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.cholesky_inverse.default(Tensor self, bool upper=False) -> Tensor",
+    "aten.cholesky_inverse.out(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.cholesky_solve.default(Tensor self, Tensor input2, bool upper=False) -> Tensor",
+    "aten.cholesky_solve.out(Tensor self, Tensor input2, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.choose_qparams_optimized.default(Tensor input, int numel, int n_bins, float ratio, int bit_width) -> (Tensor, Tensor)",
     "aten.chunk.default(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]",
     "aten.clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
+    "aten.clamp.Tensor_out(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.clamp.default(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
+    "aten.clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.clamp_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)",
     "aten.clamp_.default(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)",
     "aten.clamp_max.Tensor(Tensor self, Tensor max) -> Tensor",
+    "aten.clamp_max.Tensor_out(Tensor self, Tensor max, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.clamp_max.default(Tensor self, Scalar max) -> Tensor",
+    "aten.clamp_max.out(Tensor self, Scalar max, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.clamp_max_.Tensor(Tensor(a!) self, Tensor max) -> Tensor(a!)",
     "aten.clamp_max_.default(Tensor(a!) self, Scalar max) -> Tensor(a!)",
     "aten.clamp_min.Tensor(Tensor self, Tensor min) -> Tensor",
+    "aten.clamp_min.Tensor_out(Tensor self, Tensor min, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.clamp_min.default(Tensor self, Scalar min) -> Tensor",
+    "aten.clamp_min.out(Tensor self, Scalar min, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.clamp_min_.Tensor(Tensor(a!) self, Tensor min) -> Tensor(a!)",
     "aten.clamp_min_.default(Tensor(a!) self, Scalar min) -> Tensor(a!)",
     "aten.clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
+    "aten.clip.Tensor_out(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.clip.default(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
+    "aten.clip.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.clip_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)",
     "aten.clip_.default(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)",
     "aten.clone.default(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
+    "aten.clone.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.coalesce.default(Tensor(a) self) -> Tensor(a)",
     "aten.col2im.default(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
+    "aten.col2im.out(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.column_stack.default(Tensor[] tensors) -> Tensor",
+    "aten.column_stack.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.combinations.default(Tensor self, int r=2, bool with_replacement=False) -> Tensor",
     "aten.complex.default(Tensor real, Tensor imag) -> Tensor",
+    "aten.complex.out(Tensor real, Tensor imag, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.concat.default(Tensor[] tensors, int dim=0) -> Tensor",
+    "aten.concat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.concatenate.default(Tensor[] tensors, int dim=0) -> Tensor",
+    "aten.concatenate.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.conj.default(Tensor(a) self) -> Tensor(a)",
     "aten.conj_physical.default(Tensor self) -> Tensor",
+    "aten.conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.conj_physical_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.constant_pad_nd.default(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
+    "aten.constant_pad_nd.out(Tensor self, SymInt[] pad, Scalar value=0, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.contiguous.default(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
     "aten.conv1d.default(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
     "aten.conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str padding=\"valid\", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
@@ -1766,75 +2139,110 @@ inline constexpr const char* operator_schemas[1730] = {
     "aten.conv3d.default(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
     "aten.conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], str padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
     "aten.conv_depthwise3d.default(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias, SymInt[3] stride, SymInt[3] padding, SymInt[3] dilation) -> Tensor",
+    "aten.conv_depthwise3d.out(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias, SymInt[3] stride, SymInt[3] padding, SymInt[3] dilation, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.conv_tbc.default(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor",
+    "aten.conv_tbc.out(Tensor self, Tensor weight, Tensor bias, int pad=0, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.conv_tbc_backward.default(Tensor self, Tensor input, Tensor weight, Tensor bias, int pad) -> (Tensor, Tensor, Tensor)",
     "aten.conv_transpose1d.default(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) -> Tensor",
     "aten.conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt groups=1, SymInt[2] dilation=[1, 1]) -> Tensor",
     "aten.conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor",
     "aten.convolution.default(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
+    "aten.convolution.out(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.convolution_backward.default(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    "aten.convolution_backward.out(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
     "aten.convolution_backward_overrideable.default(Tensor grad_output, Tensor input, Tensor weight, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor grad_input, Tensor grad_weight, Tensor grad_bias)",
+    "aten.convolution_backward_overrideable.out(Tensor grad_output, Tensor input, Tensor weight, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
     "aten.convolution_overrideable.default(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
+    "aten.convolution_overrideable.out(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.copy.default(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
+    "aten.copy.out(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.copy_.default(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
     "aten.copy_sparse_to_sparse.default(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
+    "aten.copy_sparse_to_sparse.out(Tensor self, Tensor src, bool non_blocking=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.copy_sparse_to_sparse_.default(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
     "aten.copysign.Scalar(Tensor self, Scalar other) -> Tensor",
+    "aten.copysign.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.copysign.Tensor(Tensor self, Tensor other) -> Tensor",
+    "aten.copysign.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.copysign_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     "aten.copysign_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.corrcoef.default(Tensor self) -> Tensor",
     "aten.cos.default(Tensor self) -> Tensor",
+    "aten.cos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.cos_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.cosh.default(Tensor self) -> Tensor",
+    "aten.cosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.cosh_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.cosine_embedding_loss.default(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor",
     "aten.cosine_similarity.default(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor",
     "aten.count_nonzero.default(Tensor self, int? dim=None) -> Tensor",
     "aten.count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
+    "aten.count_nonzero.dim_IntList_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.count_nonzero.out(Tensor self, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.cov.default(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor",
     "aten.cpu.default(Tensor(a) self) -> Tensor(b|a)",
     "aten.cross.default(Tensor self, Tensor other, int? dim=None) -> Tensor",
+    "aten.cross.out(Tensor self, Tensor other, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.cross_entropy_loss.default(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor",
     "aten.ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor",
     "aten.ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor",
     "aten.cuda.default(Tensor(a) self) -> Tensor(b|a)",
     "aten.cummax.default(Tensor self, int dim) -> (Tensor values, Tensor indices)",
+    "aten.cummax.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)",
     "aten.cummaxmin_backward.default(Tensor grad, Tensor input, Tensor indices, int dim) -> Tensor",
     "aten.cummin.default(Tensor self, int dim) -> (Tensor values, Tensor indices)",
+    "aten.cummin.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)",
     "aten.cumprod.default(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+    "aten.cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.cumprod_.default(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)",
     "aten.cumprod_backward.default(Tensor grad, Tensor input, int dim, Tensor output) -> Tensor",
     "aten.cumsum.default(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+    "aten.cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.cumsum_.default(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)",
     "aten.cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
     "aten.cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
     "aten.data.default(Tensor self) -> Tensor",
     "aten.deg2rad.default(Tensor self) -> Tensor",
+    "aten.deg2rad.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.deg2rad_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.dense_dim.default(Tensor self) -> int",
     "aten.dequantize.self(Tensor self) -> Tensor",
+    "aten.dequantize.self_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.dequantize.tensors(Tensor[] tensors) -> Tensor[]",
+    "aten.dequantize.tensors_out(Tensor[] tensors, *, Tensor(a!)[] out) -> ()",
     "aten.det.default(Tensor self) -> Tensor",
     "aten.detach.default(Tensor(a) self) -> Tensor(a)",
     "aten.detach_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.detach_copy.default(Tensor self) -> Tensor",
+    "aten.detach_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.diag.default(Tensor self, int diagonal=0) -> Tensor",
+    "aten.diag.out(Tensor self, int diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.diag_embed.default(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
+    "aten.diag_embed.out(Tensor self, int offset=0, int dim1=-2, int dim2=-1, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.diagflat.default(Tensor self, int offset=0) -> Tensor",
     "aten.diagonal.default(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
     "aten.diagonal_backward.default(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor",
+    "aten.diagonal_backward.out(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.diagonal_copy.default(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor",
+    "aten.diagonal_copy.out(Tensor self, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.diagonal_scatter.default(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
+    "aten.diagonal_scatter.out(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.diff.default(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
+    "aten.diff.out(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.digamma.default(Tensor self) -> Tensor",
+    "aten.digamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.digamma_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.dim.default(Tensor self) -> int",
     "aten.dist.default(Tensor self, Tensor other, Scalar p=2) -> Tensor",
+    "aten.dist.out(Tensor self, Tensor other, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.div.Scalar(Tensor self, Scalar other) -> Tensor",
     "aten.div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
+    "aten.div.Scalar_mode_out(Tensor self, Scalar other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)",
+    "aten.div.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.div.Tensor(Tensor self, Tensor other) -> Tensor",
     "aten.div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
+    "aten.div.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.div.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)",
     "aten.div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     "aten.div_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)",
     "aten.div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
@@ -1843,158 +2251,237 @@ inline constexpr const char* operator_schemas[1730] = {
     "aten.divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
     "aten.divide.Tensor(Tensor self, Tensor other) -> Tensor",
     "aten.divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
+    "aten.divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.divide.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)",
     "aten.divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     "aten.divide_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)",
     "aten.divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.divide_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)",
     "aten.dot.default(Tensor self, Tensor tensor) -> Tensor",
+    "aten.dot.out(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.dropout.default(Tensor input, float p, bool train) -> Tensor",
     "aten.dropout_.default(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     "aten.dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
     "aten.dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
     "aten.dstack.default(Tensor[] tensors) -> Tensor",
+    "aten.dstack.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.einsum.default(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
     "aten.element_size.default(Tensor self) -> int",
     "aten.elu.default(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
+    "aten.elu.out(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.elu_.default(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)",
     "aten.elu_backward.default(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result) -> Tensor",
     "aten.elu_backward.grad_input(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.embedding.default(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+    "aten.embedding.out(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.embedding_backward.default(Tensor grad, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq, bool sparse) -> Tensor",
     "aten.embedding_bag.default(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)",
     "aten.embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)",
     "aten.embedding_dense_backward.default(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor",
+    "aten.embedding_dense_backward.out(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.embedding_renorm.default(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor",
+    "aten.embedding_renorm.out(Tensor self, Tensor indices, float max_norm, float norm_type, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.embedding_renorm_.default(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)",
     "aten.embedding_sparse_backward.default(Tensor grad, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq) -> Tensor",
     "aten.empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+    "aten.empty.out(SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.empty_like.default(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+    "aten.empty_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.empty_permuted.default(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.empty_permuted.out(SymInt[] size, int[] physical_layout, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.empty_quantized.default(int[] size, Tensor qtensor, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+    "aten.empty_quantized.out(int[] size, Tensor qtensor, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.empty_strided.default(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.empty_strided.out(SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.eq.Scalar(Tensor self, Scalar other) -> Tensor",
+    "aten.eq.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.eq.Tensor(Tensor self, Tensor other) -> Tensor",
+    "aten.eq.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     "aten.eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.equal.default(Tensor self, Tensor other) -> bool",
     "aten.erf.default(Tensor self) -> Tensor",
+    "aten.erf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.erf_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.erfc.default(Tensor self) -> Tensor",
+    "aten.erfc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.erfc_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.erfinv.default(Tensor self) -> Tensor",
+    "aten.erfinv.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.erfinv_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.exp.default(Tensor self) -> Tensor",
+    "aten.exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.exp2.default(Tensor self) -> Tensor",
+    "aten.exp2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.exp2_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.exp_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.expand.default(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)",
     "aten.expand_as.default(Tensor(a) self, Tensor other) -> Tensor(a)",
     "aten.expand_copy.default(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor",
+    "aten.expand_copy.out(Tensor self, SymInt[] size, *, bool implicit=False, Tensor(a!) out) -> Tensor(a!)",
     "aten.expm1.default(Tensor self) -> Tensor",
+    "aten.expm1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.expm1_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.exponential.default(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor",
+    "aten.exponential.out(Tensor self, float lambd=1., *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.exponential_.default(Tensor(a!) self, float lambd=1., *, Generator? generator=None) -> Tensor(a!)",
     "aten.eye.default(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     "aten.eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.eye.m_out(SymInt n, SymInt m, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.eye.out(SymInt n, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fake_quantize_per_channel_affine.default(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> Tensor",
     "aten.fake_quantize_per_channel_affine_cachemask.default(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> (Tensor output, Tensor mask)",
+    "aten.fake_quantize_per_channel_affine_cachemask.out(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
     "aten.fake_quantize_per_channel_affine_cachemask_backward.default(Tensor grad, Tensor mask) -> Tensor",
     "aten.fake_quantize_per_tensor_affine.default(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> Tensor",
     "aten.fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max) -> Tensor",
     "aten.fake_quantize_per_tensor_affine_cachemask.default(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> (Tensor output, Tensor mask)",
+    "aten.fake_quantize_per_tensor_affine_cachemask.out(Tensor self, float scale, int zero_point, int quant_min, int quant_max, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
     "aten.fake_quantize_per_tensor_affine_cachemask_backward.default(Tensor grad, Tensor mask) -> Tensor",
     "aten.feature_alpha_dropout.default(Tensor input, float p, bool train) -> Tensor",
     "aten.feature_alpha_dropout_.default(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     "aten.feature_dropout.default(Tensor input, float p, bool train) -> Tensor",
     "aten.feature_dropout_.default(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     "aten.fft_fft.default(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    "aten.fft_fft.out(Tensor self, SymInt? n=None, int dim=-1, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fft_fft2.default(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor",
+    "aten.fft_fft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fft_fftfreq.default(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.fft_fftfreq.out(int n, float d=1., *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fft_fftn.default(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
+    "aten.fft_fftn.out(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fft_fftshift.default(Tensor self, int[1]? dim=None) -> Tensor",
     "aten.fft_hfft.default(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    "aten.fft_hfft.out(Tensor self, SymInt? n=None, int dim=-1, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fft_hfft2.default(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor",
+    "aten.fft_hfft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fft_hfftn.default(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
+    "aten.fft_hfftn.out(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fft_ifft.default(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    "aten.fft_ifft.out(Tensor self, SymInt? n=None, int dim=-1, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fft_ifft2.default(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor",
+    "aten.fft_ifft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fft_ifftn.default(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
+    "aten.fft_ifftn.out(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fft_ifftshift.default(Tensor self, int[1]? dim=None) -> Tensor",
     "aten.fft_ihfft.default(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    "aten.fft_ihfft.out(Tensor self, SymInt? n=None, int dim=-1, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fft_ihfft2.default(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor",
+    "aten.fft_ihfft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fft_ihfftn.default(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
+    "aten.fft_ihfftn.out(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fft_irfft.default(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    "aten.fft_irfft.out(Tensor self, SymInt? n=None, int dim=-1, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fft_irfft2.default(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor",
+    "aten.fft_irfft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fft_irfftn.default(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
+    "aten.fft_irfftn.out(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fft_rfft.default(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor",
+    "aten.fft_rfft.out(Tensor self, SymInt? n=None, int dim=-1, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fft_rfft2.default(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None) -> Tensor",
+    "aten.fft_rfft2.out(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fft_rfftfreq.default(int n, float d=1., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.fft_rfftfreq.out(int n, float d=1., *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fft_rfftn.default(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor",
+    "aten.fft_rfftn.out(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fill.Scalar(Tensor self, Scalar value) -> Tensor",
+    "aten.fill.Scalar_out(Tensor self, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fill.Tensor(Tensor self, Tensor value) -> Tensor",
+    "aten.fill.Tensor_out(Tensor self, Tensor value, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)",
     "aten.fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)",
     "aten.fill_diagonal_.default(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)",
     "aten.fix.default(Tensor self) -> Tensor",
+    "aten.fix.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fix_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
     "aten.flatten_dense_tensors.default(Tensor[] tensors) -> Tensor",
     "aten.flip.default(Tensor self, int[] dims) -> Tensor",
+    "aten.flip.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fliplr.default(Tensor self) -> Tensor",
     "aten.flipud.default(Tensor self) -> Tensor",
     "aten.float_power.Scalar(Scalar self, Tensor exponent) -> Tensor",
+    "aten.float_power.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+    "aten.float_power.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+    "aten.float_power.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.float_power_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
     "aten.float_power_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
     "aten.floor.default(Tensor self) -> Tensor",
+    "aten.floor.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.floor_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.floor_divide.Scalar(Tensor self, Scalar other) -> Tensor",
+    "aten.floor_divide.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.floor_divide.default(Tensor self, Tensor other) -> Tensor",
+    "aten.floor_divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.floor_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     "aten.floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.fmax.default(Tensor self, Tensor other) -> Tensor",
+    "aten.fmax.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fmin.default(Tensor self, Tensor other) -> Tensor",
+    "aten.fmin.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fmod.Scalar(Tensor self, Scalar other) -> Tensor",
+    "aten.fmod.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fmod.Tensor(Tensor self, Tensor other) -> Tensor",
+    "aten.fmod.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.fmod_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     "aten.fmod_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.frac.default(Tensor self) -> Tensor",
+    "aten.frac.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.frac_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.fractional_max_pool2d.default(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)",
+    "aten.fractional_max_pool2d.output(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples, *, Tensor(a!) output, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
     "aten.fractional_max_pool2d_backward.default(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] output_size, Tensor indices) -> Tensor",
     "aten.fractional_max_pool2d_backward.grad_input(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] output_size, Tensor indices, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.fractional_max_pool3d.default(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> (Tensor, Tensor)",
+    "aten.fractional_max_pool3d.output(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples, *, Tensor(a!) output, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
     "aten.fractional_max_pool3d_backward.default(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] output_size, Tensor indices) -> Tensor",
     "aten.fractional_max_pool3d_backward.grad_input(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] output_size, Tensor indices, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)",
+    "aten.frexp.Tensor_out(Tensor self, *, Tensor(a!) mantissa, Tensor(b!) exponent) -> (Tensor(a!) mantissa, Tensor(b!) exponent)",
     "aten.frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+    "aten.frobenius_norm.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.from_file.default(str filename, bool? shared=None, int? size=0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.from_file.out(str filename, bool? shared=None, int? size=0, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.full.default(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.full.out(SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.full_like.default(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+    "aten.full_like.out(Tensor self, Scalar fill_value, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.fused_moving_avg_obs_fake_quant.default(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, Tensor(c!) scale, Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> Tensor",
     "aten.gather.default(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
+    "aten.gather.out(Tensor self, int dim, Tensor index, *, bool sparse_grad=False, Tensor(a!) out) -> Tensor(a!)",
     "aten.gather_backward.default(Tensor grad, Tensor self, int dim, Tensor index, bool sparse_grad) -> Tensor",
     "aten.gcd.default(Tensor self, Tensor other) -> Tensor",
+    "aten.gcd.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.gcd_.default(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.ge.Scalar(Tensor self, Scalar other) -> Tensor",
+    "aten.ge.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.ge.Tensor(Tensor self, Tensor other) -> Tensor",
+    "aten.ge.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     "aten.ge_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.gelu.default(Tensor self, *, str approximate=\"none\") -> Tensor",
+    "aten.gelu.out(Tensor self, *, str approximate=\"none\", Tensor(a!) out) -> Tensor(a!)",
     "aten.gelu_.default(Tensor(a!) self, *, str approximate=\"none\") -> Tensor(a!)",
     "aten.gelu_backward.default(Tensor grad_output, Tensor self, *, str approximate=\"none\") -> Tensor",
     "aten.gelu_backward.grad_input(Tensor grad_output, Tensor self, *, str approximate=\"none\", Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.geometric.default(Tensor self, float p, *, Generator? generator=None) -> Tensor",
+    "aten.geometric.out(Tensor self, float p, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.geometric_.default(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)",
     "aten.geqrf.a(Tensor self, *, Tensor(a!) a, Tensor(b!) tau) -> (Tensor(a!) a, Tensor(b!) tau)",
     "aten.geqrf.default(Tensor self) -> (Tensor a, Tensor tau)",
     "aten.ger.default(Tensor self, Tensor vec2) -> Tensor",
+    "aten.ger.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.get_device.default(Tensor self) -> int",
     "aten.glu.default(Tensor self, int dim=-1) -> Tensor",
+    "aten.glu.out(Tensor self, int dim=-1, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.glu_backward.default(Tensor grad_output, Tensor self, int dim) -> Tensor",
     "aten.glu_backward.grad_input(Tensor grad_output, Tensor self, int dim, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.glu_backward_jvp.default(Tensor grad_x, Tensor grad_glu, Tensor x, Tensor dgrad_glu, Tensor dx, int dim) -> Tensor",
+    "aten.glu_backward_jvp.out(Tensor grad_x, Tensor grad_glu, Tensor x, Tensor dgrad_glu, Tensor dx, int dim, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.glu_jvp.default(Tensor glu, Tensor x, Tensor dx, int dim) -> Tensor",
+    "aten.glu_jvp.out(Tensor glu, Tensor x, Tensor dx, int dim, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.gradient.array(Tensor self, *, int[] dim, int edge_order=1) -> Tensor[]",
     "aten.gradient.scalararray(Tensor self, *, Scalar spacing, int[] dim, int edge_order=1) -> Tensor[]",
     "aten.gradient.scalarint(Tensor self, *, Scalar? spacing=None, int? dim=None, int edge_order=1) -> Tensor[]",
@@ -2003,93 +2490,139 @@ inline constexpr const char* operator_schemas[1730] = {
     "aten.gradient.tensorarray(Tensor self, *, Tensor[] spacing, int[] dim, int edge_order=1) -> Tensor[]",
     "aten.gradient.tensorarrayint(Tensor self, *, Tensor[] spacing, int? dim=None, int edge_order=1) -> Tensor[]",
     "aten.greater.Scalar(Tensor self, Scalar other) -> Tensor",
+    "aten.greater.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.greater.Tensor(Tensor self, Tensor other) -> Tensor",
+    "aten.greater.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.greater_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     "aten.greater_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.greater_equal.Scalar(Tensor self, Scalar other) -> Tensor",
+    "aten.greater_equal.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.greater_equal.Tensor(Tensor self, Tensor other) -> Tensor",
+    "aten.greater_equal.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.greater_equal_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     "aten.greater_equal_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.grid_sampler.default(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
     "aten.grid_sampler_2d.default(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
+    "aten.grid_sampler_2d.out(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.grid_sampler_2d_backward.default(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)",
+    "aten.grid_sampler_2d_backward.out(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
     "aten.grid_sampler_3d.default(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
+    "aten.grid_sampler_3d.out(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.grid_sampler_3d_backward.default(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)",
+    "aten.grid_sampler_3d_backward.out(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
     "aten.group_norm.default(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
     "aten.gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)",
     "aten.gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
     "aten.gru_cell.default(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor",
     "aten.gt.Scalar(Tensor self, Scalar other) -> Tensor",
+    "aten.gt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.gt.Tensor(Tensor self, Tensor other) -> Tensor",
+    "aten.gt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     "aten.gt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.hamming_window.default(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.hamming_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.hamming_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     "aten.hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     "aten.hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.hamming_window.periodic_alpha_beta_out(int window_length, bool periodic, float alpha, float beta, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.hamming_window.periodic_alpha_out(int window_length, bool periodic, float alpha, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.hamming_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.hann_window.default(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.hann_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.hann_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.hann_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.hardshrink.default(Tensor self, Scalar lambd=0.5) -> Tensor",
+    "aten.hardshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.hardshrink_backward.default(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor",
     "aten.hardshrink_backward.grad_input(Tensor grad_out, Tensor self, Scalar lambd, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.hardsigmoid.default(Tensor self) -> Tensor",
+    "aten.hardsigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.hardsigmoid_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.hardsigmoid_backward.default(Tensor grad_output, Tensor self) -> Tensor",
     "aten.hardsigmoid_backward.grad_input(Tensor grad_output, Tensor self, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.hardswish.default(Tensor self) -> Tensor",
+    "aten.hardswish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.hardswish_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.hardswish_backward.default(Tensor grad_output, Tensor self) -> Tensor",
+    "aten.hardswish_backward.out(Tensor grad_output, Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.hardtanh.default(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
+    "aten.hardtanh.out(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.hardtanh_.default(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)",
     "aten.hardtanh_backward.default(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor",
     "aten.hardtanh_backward.grad_input(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.hash_tensor.default(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor",
+    "aten.hash_tensor.out(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0, Tensor(a!) out) -> Tensor(a!)",
     "aten.heaviside.default(Tensor self, Tensor values) -> Tensor",
+    "aten.heaviside.out(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.heaviside_.default(Tensor(a!) self, Tensor values) -> Tensor(a!)",
     "aten.hinge_embedding_loss.default(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor",
     "aten.histc.default(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
+    "aten.histc.out(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
+    "aten.histogram.bin_ct_out(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False, Tensor(a!) hist, Tensor(b!) bin_edges) -> (Tensor(a!) hist, Tensor(b!) bin_edges)",
     "aten.histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
+    "aten.histogram.bins_tensor_out(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False, Tensor(a!) hist, Tensor(b!) bin_edges) -> (Tensor(a!) hist, Tensor(b!) bin_edges)",
     "aten.histogramdd.TensorList_bins(Tensor self, Tensor[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)",
     "aten.histogramdd.default(Tensor self, int[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)",
     "aten.histogramdd.int_bins(Tensor self, int bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)",
     "aten.hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
     "aten.hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
     "aten.hstack.default(Tensor[] tensors) -> Tensor",
+    "aten.hstack.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.huber_loss.default(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor",
+    "aten.huber_loss.out(Tensor self, Tensor target, int reduction=1, float delta=1., *, Tensor(a!) out) -> Tensor(a!)",
     "aten.huber_loss_backward.default(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta) -> Tensor",
+    "aten.huber_loss_backward.out(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.hypot.default(Tensor self, Tensor other) -> Tensor",
+    "aten.hypot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.hypot_.default(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.i0.default(Tensor self) -> Tensor",
+    "aten.i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.i0_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.igamma.default(Tensor self, Tensor other) -> Tensor",
+    "aten.igamma.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.igamma_.default(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.igammac.default(Tensor self, Tensor other) -> Tensor",
+    "aten.igammac.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.igammac_.default(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.im2col.default(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
+    "aten.im2col.out(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.imag.default(Tensor(a) self) -> Tensor(a)",
     "aten.index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
+    "aten.index.Tensor_out(Tensor self, Tensor?[] indices, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.index_add.default(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
+    "aten.index_add.out(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
     "aten.index_add_.default(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)",
     "aten.index_copy.default(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
+    "aten.index_copy.out(Tensor self, int dim, Tensor index, Tensor source, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.index_copy_.default(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)",
     "aten.index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+    "aten.index_fill.int_Scalar_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
+    "aten.index_fill.int_Tensor_out(Tensor self, int dim, Tensor index, Tensor value, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)",
     "aten.index_fill_.int_Tensor(Tensor(a!) self, int dim, Tensor index, Tensor value) -> Tensor(a!)",
     "aten.index_put.default(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
+    "aten.index_put.out(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.index_put_.default(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)",
     "aten.index_reduce.default(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
+    "aten.index_reduce.out(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True, Tensor(a!) out) -> Tensor(a!)",
     "aten.index_reduce_.default(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor(a!)",
     "aten.index_select.default(Tensor self, int dim, Tensor index) -> Tensor",
+    "aten.index_select.out(Tensor self, int dim, Tensor index, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.index_select_backward.default(Tensor grad, SymInt[] self_sizes, int dim, Tensor index) -> Tensor",
     "aten.indices.default(Tensor(a) self) -> Tensor(a)",
     "aten.indices_copy.default(Tensor self) -> Tensor",
+    "aten.indices_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.infinitely_differentiable_gelu_backward.default(Tensor grad, Tensor self) -> Tensor",
     "aten.inner.default(Tensor self, Tensor other) -> Tensor",
+    "aten.inner.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.instance_norm.default(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
     "aten.int_repr.default(Tensor self) -> Tensor",
+    "aten.int_repr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.inverse.default(Tensor self) -> Tensor",
+    "aten.inverse.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.is_coalesced.default(Tensor self) -> bool",
     "aten.is_complex.default(Tensor self) -> bool",
     "aten.is_conj.default(Tensor self) -> bool",
@@ -2108,213 +2641,338 @@ inline constexpr const char* operator_schemas[1730] = {
     "aten.isclose.default(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> Tensor",
     "aten.isfinite.default(Tensor self) -> Tensor",
     "aten.isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
+    "aten.isin.Scalar_Tensor_out(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False, Tensor(a!) out) -> Tensor(a!)",
     "aten.isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor",
+    "aten.isin.Tensor_Scalar_out(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False, Tensor(a!) out) -> Tensor(a!)",
     "aten.isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
+    "aten.isin.Tensor_Tensor_out(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False, Tensor(a!) out) -> Tensor(a!)",
     "aten.isinf.default(Tensor self) -> Tensor",
+    "aten.isinf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.isnan.default(Tensor self) -> Tensor",
+    "aten.isnan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.isneginf.default(Tensor self) -> Tensor",
+    "aten.isneginf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.isposinf.default(Tensor self) -> Tensor",
+    "aten.isposinf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.isreal.default(Tensor self) -> Tensor",
     "aten.istft.default(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor",
     "aten.item.default(Tensor self) -> Scalar",
     "aten.kaiser_window.beta(int window_length, bool periodic, float beta, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.kaiser_window.beta_out(int window_length, bool periodic, float beta, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.kaiser_window.default(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.kaiser_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.kaiser_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.kaiser_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.kl_div.default(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor",
     "aten.kron.default(Tensor self, Tensor other) -> Tensor",
+    "aten.kron.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.kthvalue.default(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     "aten.kthvalue.values(Tensor self, SymInt k, int dim=-1, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)",
     "aten.l1_loss.default(Tensor self, Tensor target, int reduction=1) -> Tensor",
     "aten.layer_norm.default(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
     "aten.lcm.default(Tensor self, Tensor other) -> Tensor",
+    "aten.lcm.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.lcm_.default(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.ldexp.Tensor(Tensor self, Tensor other) -> Tensor",
+    "aten.ldexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.ldexp_.default(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.le.Scalar(Tensor self, Scalar other) -> Tensor",
+    "aten.le.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.le.Tensor(Tensor self, Tensor other) -> Tensor",
+    "aten.le.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     "aten.le_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.leaky_relu.default(Tensor self, Scalar negative_slope=0.01) -> Tensor",
+    "aten.leaky_relu.out(Tensor self, Scalar negative_slope=0.01, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.leaky_relu_.default(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)",
     "aten.leaky_relu_backward.default(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor",
     "aten.leaky_relu_backward.grad_input(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
+    "aten.lerp.Scalar_out(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
+    "aten.lerp.Tensor_out(Tensor self, Tensor end, Tensor weight, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.lerp_.Scalar(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)",
     "aten.lerp_.Tensor(Tensor(a!) self, Tensor end, Tensor weight) -> Tensor(a!)",
     "aten.less.Scalar(Tensor self, Scalar other) -> Tensor",
+    "aten.less.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.less.Tensor(Tensor self, Tensor other) -> Tensor",
+    "aten.less.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.less_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     "aten.less_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.less_equal.Scalar(Tensor self, Scalar other) -> Tensor",
+    "aten.less_equal.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.less_equal.Tensor(Tensor self, Tensor other) -> Tensor",
+    "aten.less_equal.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.less_equal_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     "aten.less_equal_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.lgamma.default(Tensor self) -> Tensor",
+    "aten.lgamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.lgamma_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.lift.default(Tensor self) -> Tensor",
+    "aten.lift.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.lift_fresh.default(Tensor(a) self) -> Tensor(a)",
     "aten.lift_fresh_copy.default(Tensor self) -> Tensor",
+    "aten.lift_fresh_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg__powsum.default(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     "aten.linalg_cholesky.default(Tensor self, *, bool upper=False) -> Tensor",
+    "aten.linalg_cholesky.out(Tensor self, *, bool upper=False, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_cholesky_ex.L(Tensor self, *, bool upper=False, bool check_errors=False, Tensor(a!) L, Tensor(b!) info) -> (Tensor(a!) L, Tensor(b!) info)",
     "aten.linalg_cholesky_ex.default(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
     "aten.linalg_cond.default(Tensor self, Scalar? p=None) -> Tensor",
+    "aten.linalg_cond.out(Tensor self, Scalar? p=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_cond.p_str(Tensor self, str p) -> Tensor",
+    "aten.linalg_cond.p_str_out(Tensor self, str p, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_cross.default(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
+    "aten.linalg_cross.out(Tensor self, Tensor other, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_det.default(Tensor A) -> Tensor",
+    "aten.linalg_det.out(Tensor A, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_diagonal.default(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
     "aten.linalg_eig.default(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)",
+    "aten.linalg_eig.out(Tensor self, *, Tensor(a!) eigenvalues, Tensor(b!) eigenvectors) -> (Tensor(a!) eigenvalues, Tensor(b!) eigenvectors)",
     "aten.linalg_eigh.default(Tensor self, str UPLO=\"L\") -> (Tensor eigenvalues, Tensor eigenvectors)",
     "aten.linalg_eigh.eigvals(Tensor self, str UPLO=\"L\", *, Tensor(a!) eigvals, Tensor(b!) eigvecs) -> (Tensor(a!) eigenvalues, Tensor(b!) eigenvectors)",
     "aten.linalg_eigvals.default(Tensor self) -> Tensor",
+    "aten.linalg_eigvals.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_eigvalsh.default(Tensor self, str UPLO=\"L\") -> Tensor",
+    "aten.linalg_eigvalsh.out(Tensor self, str UPLO=\"L\", *, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_householder_product.default(Tensor input, Tensor tau) -> Tensor",
+    "aten.linalg_householder_product.out(Tensor input, Tensor tau, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_inv.default(Tensor A) -> Tensor",
+    "aten.linalg_inv.out(Tensor A, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_inv_ex.default(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
     "aten.linalg_inv_ex.inverse(Tensor A, *, bool check_errors=False, Tensor(a!) inverse, Tensor(b!) info) -> (Tensor(a!) inverse, Tensor(b!) info)",
     "aten.linalg_ldl_factor.default(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)",
+    "aten.linalg_ldl_factor.out(Tensor self, *, bool hermitian=False, Tensor(a!) LD, Tensor(b!) pivots) -> (Tensor(a!) LD, Tensor(b!) pivots)",
     "aten.linalg_ldl_factor_ex.default(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)",
+    "aten.linalg_ldl_factor_ex.out(Tensor self, *, bool hermitian=False, bool check_errors=False, Tensor(a!) LD, Tensor(b!) pivots, Tensor(c!) info) -> (Tensor(a!) LD, Tensor(b!) pivots, Tensor(c!) info)",
     "aten.linalg_ldl_solve.default(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor",
+    "aten.linalg_ldl_solve.out(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_lstsq.default(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
+    "aten.linalg_lstsq.out(Tensor self, Tensor b, float? rcond=None, *, str? driver=None, Tensor(a!) solution, Tensor(b!) residuals, Tensor(c!) rank, Tensor(d!) singular_values) -> (Tensor(a!) solution, Tensor(b!) residuals, Tensor(c!) rank, Tensor(d!) singular_values)",
     "aten.linalg_lu.default(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
+    "aten.linalg_lu.out(Tensor A, *, bool pivot=True, Tensor(a!) P, Tensor(b!) L, Tensor(c!) U) -> (Tensor(a!) P, Tensor(b!) L, Tensor(c!) U)",
     "aten.linalg_lu_factor.default(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
+    "aten.linalg_lu_factor.out(Tensor A, *, bool pivot=True, Tensor(a!) LU, Tensor(b!) pivots) -> (Tensor(a!) LU, Tensor(b!) pivots)",
     "aten.linalg_lu_factor_ex.default(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)",
+    "aten.linalg_lu_factor_ex.out(Tensor A, *, bool pivot=True, bool check_errors=False, Tensor(a!) LU, Tensor(b!) pivots, Tensor(c!) info) -> (Tensor(a!) LU, Tensor(b!) pivots, Tensor(c!) info)",
     "aten.linalg_lu_solve.default(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
+    "aten.linalg_lu_solve.out(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_matmul.default(Tensor self, Tensor other) -> Tensor",
+    "aten.linalg_matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_matrix_exp.default(Tensor self) -> Tensor",
+    "aten.linalg_matrix_exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_matrix_norm.default(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "aten.linalg_matrix_norm.out(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "aten.linalg_matrix_norm.str_ord_out(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_matrix_power.default(Tensor self, int n) -> Tensor",
+    "aten.linalg_matrix_power.out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
+    "aten.linalg_matrix_rank.atol_rtol_float_out(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
+    "aten.linalg_matrix_rank.atol_rtol_tensor_out(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_matrix_rank.default(Tensor self, float tol, bool hermitian=False) -> Tensor",
+    "aten.linalg_matrix_rank.out(Tensor self, float tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.linalg_matrix_rank.out_tol_tensor(Tensor input, Tensor tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor",
     "aten.linalg_multi_dot.default(Tensor[] tensors) -> Tensor",
+    "aten.linalg_multi_dot.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_norm.default(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     "aten.linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "aten.linalg_norm.ord_str_out(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
+    "aten.linalg_norm.out(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
+    "aten.linalg_pinv.atol_rtol_float_out(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
+    "aten.linalg_pinv.atol_rtol_tensor_out(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_pinv.default(Tensor self, float rcond, bool hermitian=False) -> Tensor",
+    "aten.linalg_pinv.out(Tensor self, float rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.linalg_pinv.out_rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor",
     "aten.linalg_qr.default(Tensor A, str mode=\"reduced\") -> (Tensor Q, Tensor R)",
+    "aten.linalg_qr.out(Tensor A, str mode=\"reduced\", *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)",
     "aten.linalg_slogdet.default(Tensor A) -> (Tensor sign, Tensor logabsdet)",
+    "aten.linalg_slogdet.out(Tensor A, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)",
     "aten.linalg_solve.default(Tensor A, Tensor B, *, bool left=True) -> Tensor",
+    "aten.linalg_solve.out(Tensor A, Tensor B, *, bool left=True, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_solve_ex.default(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
+    "aten.linalg_solve_ex.out(Tensor A, Tensor B, *, bool left=True, bool check_errors=False, Tensor(a!) result, Tensor(b!) info) -> (Tensor(a!) result, Tensor(b!) info)",
     "aten.linalg_solve_triangular.default(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
+    "aten.linalg_solve_triangular.out(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_svd.U(Tensor A, bool full_matrices=True, *, str? driver=None, Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh) -> (Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh)",
     "aten.linalg_svd.default(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
     "aten.linalg_svdvals.default(Tensor A, *, str? driver=None) -> Tensor",
+    "aten.linalg_svdvals.out(Tensor A, *, str? driver=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_tensorinv.default(Tensor self, int ind=2) -> Tensor",
+    "aten.linalg_tensorinv.out(Tensor self, int ind=2, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_tensorsolve.default(Tensor self, Tensor other, int[]? dims=None) -> Tensor",
+    "aten.linalg_tensorsolve.out(Tensor self, Tensor other, int[]? dims=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_vander.default(Tensor x, *, SymInt? N=None) -> Tensor",
     "aten.linalg_vecdot.default(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
+    "aten.linalg_vecdot.out(Tensor x, Tensor y, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)",
     "aten.linalg_vector_norm.default(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "aten.linalg_vector_norm.out(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.linear.default(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+    "aten.linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.linear_backward.default(Tensor self, Tensor grad_output, Tensor weight, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    "aten.linear_backward.out(Tensor self, Tensor grad_output, Tensor weight, bool[3] output_mask, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
     "aten.linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.linspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.linspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.linspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.linspace.default(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.linspace.out(Scalar start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.log.default(Tensor self) -> Tensor",
+    "aten.log.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.log10.default(Tensor self) -> Tensor",
+    "aten.log10.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.log10_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.log1p.default(Tensor self) -> Tensor",
+    "aten.log1p.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.log1p_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.log2.default(Tensor self) -> Tensor",
+    "aten.log2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.log2_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.log_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.log_normal.default(Tensor self, float mean=1., float std=2., *, Generator? generator=None) -> Tensor",
+    "aten.log_normal.out(Tensor self, float mean=1., float std=2., *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.log_normal_.default(Tensor(a!) self, float mean=1., float std=2., *, Generator? generator=None) -> Tensor(a!)",
     "aten.log_sigmoid.default(Tensor self) -> Tensor",
+    "aten.log_sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.log_sigmoid_backward.default(Tensor grad_output, Tensor self, Tensor buffer) -> Tensor",
     "aten.log_sigmoid_backward.grad_input(Tensor grad_output, Tensor self, Tensor buffer, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.log_sigmoid_forward.default(Tensor self) -> (Tensor output, Tensor buffer)",
+    "aten.log_sigmoid_forward.output(Tensor self, *, Tensor(a!) output, Tensor(b!) buffer) -> (Tensor(a!), Tensor(b!))",
     "aten.log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+    "aten.log_softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.logaddexp.default(Tensor self, Tensor other) -> Tensor",
+    "aten.logaddexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.logaddexp2.default(Tensor self, Tensor other) -> Tensor",
+    "aten.logaddexp2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.logcumsumexp.default(Tensor self, int dim) -> Tensor",
+    "aten.logcumsumexp.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.logdet.default(Tensor self) -> Tensor",
     "aten.logical_and.default(Tensor self, Tensor other) -> Tensor",
+    "aten.logical_and.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.logical_and_.default(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.logical_not.default(Tensor self) -> Tensor",
+    "aten.logical_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.logical_not_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.logical_or.default(Tensor self, Tensor other) -> Tensor",
+    "aten.logical_or.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.logical_or_.default(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.logical_xor.default(Tensor self, Tensor other) -> Tensor",
+    "aten.logical_xor.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.logical_xor_.default(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.logit.default(Tensor self, float? eps=None) -> Tensor",
+    "aten.logit.out(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.logit_.default(Tensor(a!) self, float? eps=None) -> Tensor(a!)",
     "aten.logit_backward.default(Tensor grad_output, Tensor self, float? eps=None) -> Tensor",
     "aten.logit_backward.grad_input(Tensor grad_output, Tensor self, float? eps=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.logspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, float base=10., *, Tensor(a!) out) -> Tensor(a!)",
     "aten.logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.logspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, float base=10., *, Tensor(a!) out) -> Tensor(a!)",
     "aten.logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.logspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, float base=10., *, Tensor(a!) out) -> Tensor(a!)",
     "aten.logspace.default(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.logspace.out(Scalar start, Scalar end, int steps, float base=10., *, Tensor(a!) out) -> Tensor(a!)",
     "aten.logsumexp.default(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+    "aten.logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor, Tensor)",
     "aten.lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)",
     "aten.lstm_cell.default(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)",
     "aten.lstm_mps_backward.default(Tensor? grad_y, Tensor? grad_hy, Tensor? grad_cy, Tensor z_state, Tensor cell_state_fwd, Tensor input, Tensor layersOutputs, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor[], Tensor[])",
+    "aten.lstm_mps_backward.out(Tensor? grad_y, Tensor? grad_hy, Tensor? grad_cy, Tensor z_state, Tensor cell_state_fwd, Tensor input, Tensor layersOutputs, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first, *, Tensor(a!) out0, Tensor(b!)[] out1, Tensor(c!)[] out2) -> ()",
     "aten.lt.Scalar(Tensor self, Scalar other) -> Tensor",
+    "aten.lt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.lt.Tensor(Tensor self, Tensor other) -> Tensor",
+    "aten.lt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     "aten.lt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.lu_solve.default(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor",
+    "aten.lu_solve.out(Tensor self, Tensor LU_data, Tensor LU_pivots, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.lu_unpack.default(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)",
+    "aten.lu_unpack.out(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True, *, Tensor(a!) P, Tensor(b!) L, Tensor(c!) U) -> (Tensor(a!) P, Tensor(b!) L, Tensor(c!) U)",
     "aten.mH.default(Tensor(a) self) -> Tensor(a)",
     "aten.mT.default(Tensor(a) self) -> Tensor(a)",
     "aten.margin_ranking_loss.default(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor",
     "aten.masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
+    "aten.masked_fill.Scalar_out(Tensor self, Tensor mask, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
+    "aten.masked_fill.Tensor_out(Tensor self, Tensor mask, Tensor value, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)",
     "aten.masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)",
     "aten.masked_scatter.default(Tensor self, Tensor mask, Tensor source) -> Tensor",
+    "aten.masked_scatter.out(Tensor self, Tensor mask, Tensor source, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.masked_scatter_.default(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)",
     "aten.masked_scatter_backward.default(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor",
     "aten.masked_select.default(Tensor self, Tensor mask) -> Tensor",
+    "aten.masked_select.out(Tensor self, Tensor mask, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.masked_select_backward.default(Tensor grad, Tensor input, Tensor mask) -> Tensor",
     "aten.matmul.default(Tensor self, Tensor other) -> Tensor",
+    "aten.matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.matmul_backward.default(Tensor grad, Tensor self, Tensor other, bool[2] mask) -> (Tensor, Tensor)",
+    "aten.matmul_backward.out(Tensor grad, Tensor self, Tensor other, bool[2] mask, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
     "aten.matrix_H.default(Tensor(a) self) -> Tensor(a)",
     "aten.matrix_exp.default(Tensor self) -> Tensor",
     "aten.matrix_exp_backward.default(Tensor self, Tensor grad) -> Tensor",
     "aten.matrix_power.default(Tensor self, int n) -> Tensor",
+    "aten.matrix_power.out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.max.default(Tensor self) -> Tensor",
     "aten.max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     "aten.max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, Tensor(b!) max_values) -> (Tensor(a!) values, Tensor(b!) indices)",
     "aten.max.other(Tensor self, Tensor other) -> Tensor",
+    "aten.max.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.max.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.max_pool1d.default(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor",
     "aten.max_pool1d_with_indices.default(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)",
     "aten.max_pool2d.default(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor",
     "aten.max_pool2d_backward.default(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor",
+    "aten.max_pool2d_backward.out(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.max_pool2d_with_indices.default(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
+    "aten.max_pool2d_with_indices.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
     "aten.max_pool2d_with_indices_backward.default(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor",
     "aten.max_pool2d_with_indices_backward.grad_input(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.max_pool3d.default(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor",
     "aten.max_pool3d_with_indices.default(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
+    "aten.max_pool3d_with_indices.out(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
     "aten.max_pool3d_with_indices_backward.default(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, int[3] dilation, bool ceil_mode, Tensor indices) -> Tensor",
     "aten.max_pool3d_with_indices_backward.grad_input(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, int[3] dilation, bool ceil_mode, Tensor indices, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.max_unpool2d.default(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor",
+    "aten.max_unpool2d.out(Tensor self, Tensor indices, SymInt[2] output_size, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.max_unpool3d.default(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor",
+    "aten.max_unpool3d.out(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.maximum.default(Tensor self, Tensor other) -> Tensor",
+    "aten.maximum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.mean.default(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     "aten.mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "aten.mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
+    "aten.mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.median.default(Tensor self) -> Tensor",
     "aten.median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     "aten.median.dim_values(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)",
+    "aten.median.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.meshgrid.default(Tensor[] tensors) -> Tensor[]",
     "aten.meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]",
     "aten.min.default(Tensor self) -> Tensor",
     "aten.min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     "aten.min.dim_min(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) min, Tensor(b!) min_indices) -> (Tensor(a!) values, Tensor(b!) indices)",
     "aten.min.other(Tensor self, Tensor other) -> Tensor",
+    "aten.min.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.min.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.minimum.default(Tensor self, Tensor other) -> Tensor",
+    "aten.minimum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.mish.default(Tensor self) -> Tensor",
+    "aten.mish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.mish_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.mish_backward.default(Tensor grad_output, Tensor self) -> Tensor",
     "aten.mm.default(Tensor self, Tensor mat2) -> Tensor",
     "aten.mm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor",
+    "aten.mm.dtype_out(Tensor self, Tensor mat2, ScalarType out_dtype, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.mode.default(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     "aten.mode.values(Tensor self, int dim=-1, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)",
     "aten.moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)",
@@ -2322,104 +2980,166 @@ inline constexpr const char* operator_schemas[1730] = {
     "aten.movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)",
     "aten.movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
     "aten.mse_loss.default(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    "aten.mse_loss.out(Tensor self, Tensor target, int reduction=1, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.mse_loss_backward.default(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor",
     "aten.mse_loss_backward.grad_input(Tensor grad_output, Tensor self, Tensor target, int reduction, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.msort.default(Tensor self) -> Tensor",
+    "aten.msort.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.mul.Scalar(Tensor self, Scalar other) -> Tensor",
+    "aten.mul.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.mul.Tensor(Tensor self, Tensor other) -> Tensor",
+    "aten.mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     "aten.mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.multi_margin_loss.default(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor",
+    "aten.multi_margin_loss.out(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.multi_margin_loss_backward.default(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor? weight=None, int reduction=1) -> Tensor",
     "aten.multi_margin_loss_backward.grad_input(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor? weight=None, int reduction=1, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.multilabel_margin_loss.default(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    "aten.multilabel_margin_loss.out(Tensor self, Tensor target, int reduction=1, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.multilabel_margin_loss_backward.default(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor is_target) -> Tensor",
     "aten.multilabel_margin_loss_backward.grad_input(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor is_target, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.multilabel_margin_loss_forward.default(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)",
+    "aten.multilabel_margin_loss_forward.output(Tensor self, Tensor target, int reduction, *, Tensor(a!) output, Tensor(b!) is_target) -> (Tensor(a!), Tensor(b!))",
     "aten.multinomial.default(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
+    "aten.multinomial.out(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.multiply.Scalar(Tensor self, Scalar other) -> Tensor",
     "aten.multiply.Tensor(Tensor self, Tensor other) -> Tensor",
+    "aten.multiply.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.multiply_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     "aten.multiply_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.mv.default(Tensor self, Tensor vec) -> Tensor",
+    "aten.mv.out(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.mvlgamma.default(Tensor self, int p) -> Tensor",
+    "aten.mvlgamma.out(Tensor self, int p, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.mvlgamma_.default(Tensor(a!) self, int p) -> Tensor(a!)",
     "aten.nan_to_num.default(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
+    "aten.nan_to_num.out(Tensor self, float? nan=None, float? posinf=None, float? neginf=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.nan_to_num_.default(Tensor(a!) self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor(a!)",
     "aten.nanmean.default(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "aten.nanmean.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.nanmedian.default(Tensor self) -> Tensor",
     "aten.nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     "aten.nanmedian.dim_values(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)",
+    "aten.nanmedian.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.nanquantile.default(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor",
+    "aten.nanquantile.out(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\", Tensor(a!) out) -> Tensor(a!)",
     "aten.nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor",
+    "aten.nanquantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\", Tensor(a!) out) -> Tensor(a!)",
     "aten.nansum.default(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "aten.nansum.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)",
     "aten.narrow.default(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)",
     "aten.narrow_copy.default(Tensor self, int dim, SymInt start, SymInt length) -> Tensor",
+    "aten.narrow_copy.out(Tensor self, int dim, SymInt start, SymInt length, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.native_batch_norm.default(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+    "aten.native_batch_norm.out(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, *, Tensor(a!) out, Tensor(b!) save_mean, Tensor(c!) save_invstd) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
     "aten.native_batch_norm_backward.default(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    "aten.native_batch_norm_backward.out(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
     "aten.native_channel_shuffle.default(Tensor self, SymInt groups) -> Tensor",
     "aten.native_dropout.default(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
+    "aten.native_dropout.out(Tensor input, float p, bool? train, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
     "aten.native_dropout_backward.default(Tensor grad_output, Tensor mask, float scale) -> Tensor",
+    "aten.native_dropout_backward.out(Tensor grad_output, Tensor mask, float scale, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.native_group_norm.default(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
+    "aten.native_group_norm.out(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
     "aten.native_group_norm_backward.default(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    "aten.native_group_norm_backward.out(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
     "aten.native_layer_norm.default(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
+    "aten.native_layer_norm.out(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
     "aten.native_layer_norm_backward.default(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    "aten.native_layer_norm_backward.out(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
     "aten.native_norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, ScalarType? dtype) -> Tensor",
+    "aten.native_norm.ScalarOpt_dim_dtype_out(Tensor self, Scalar? p, int[1] dim, bool keepdim, ScalarType? dtype, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.native_norm.default(Tensor self, Scalar p=2) -> Tensor",
+    "aten.native_norm.out(Tensor self, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.ne.Scalar(Tensor self, Scalar other) -> Tensor",
+    "aten.ne.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.ne.Tensor(Tensor self, Tensor other) -> Tensor",
+    "aten.ne.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     "aten.ne_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.neg.default(Tensor self) -> Tensor",
+    "aten.neg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.neg_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.negative.default(Tensor self) -> Tensor",
+    "aten.negative.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.negative_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.nested_to_padded_tensor.default(Tensor self, float padding, int[]? output_size=None) -> Tensor",
     "aten.new_empty.default(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.new_empty.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.new_empty_strided.default(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.new_empty_strided.out(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.new_full.default(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.new_full.out(Tensor self, SymInt[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.new_ones.default(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.new_ones.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.new_zeros.default(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.new_zeros.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.nextafter.default(Tensor self, Tensor other) -> Tensor",
+    "aten.nextafter.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.nextafter_.default(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.nll_loss.default(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
+    "aten.nll_loss.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.nll_loss2d.default(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
+    "aten.nll_loss2d.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.nll_loss2d_backward.default(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor",
     "aten.nll_loss2d_backward.grad_input(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.nll_loss2d_forward.default(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
+    "aten.nll_loss2d_forward.output(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, *, Tensor(a!) output, Tensor(b!) total_weight) -> (Tensor(a!), Tensor(b!))",
     "aten.nll_loss_backward.default(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor",
     "aten.nll_loss_backward.grad_input(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.nll_loss_forward.default(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
+    "aten.nll_loss_forward.output(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, *, Tensor(a!) output, Tensor(b!) total_weight) -> (Tensor(a!), Tensor(b!))",
     "aten.nll_loss_nd.default(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
     "aten.nonzero.default(Tensor self) -> Tensor",
+    "aten.nonzero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.nonzero_numpy.default(Tensor self) -> Tensor[]",
     "aten.nonzero_static.default(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor",
+    "aten.nonzero_static.out(Tensor self, *, SymInt size, int fill_value=-1, Tensor(a!) out) -> Tensor(a!)",
     "aten.norm.Scalar(Tensor self, Scalar p=2) -> Tensor",
     "aten.norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
     "aten.norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor",
     "aten.norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor",
+    "aten.norm.ScalarOpt_dtype_out(Tensor self, Scalar? p, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)",
+    "aten.norm.Scalar_out(Tensor self, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.norm.dtype_out(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)",
+    "aten.norm.out(Tensor self, Scalar? p, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.norm_except_dim.default(Tensor v, int pow=2, int dim=0) -> Tensor",
     "aten.normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
+    "aten.normal.Tensor_Tensor_out(Tensor mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor",
+    "aten.normal.Tensor_float_out(Tensor mean, float std=1., *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
+    "aten.normal.float_Tensor_out(float mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.normal.float_float_out(float mean, float std, SymInt[] size, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
+    "aten.normal.out(Tensor self, float mean=0., float std=1., *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.normal_.default(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor(a!)",
     "aten.normal_functional.default(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor",
     "aten.not_equal.Scalar(Tensor self, Scalar other) -> Tensor",
+    "aten.not_equal.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.not_equal.Tensor(Tensor self, Tensor other) -> Tensor",
+    "aten.not_equal.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.not_equal_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     "aten.not_equal_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.nuclear_norm.default(Tensor self, bool keepdim=False) -> Tensor",
     "aten.nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
+    "aten.nuclear_norm.dim_out(Tensor self, int[2] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.nuclear_norm.out(Tensor self, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.numel.default(Tensor self) -> int",
     "aten.numpy_T.default(Tensor(a) self) -> Tensor(a)",
     "aten.one_hot.default(Tensor self, int num_classes=-1) -> Tensor",
     "aten.ones.default(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.ones.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.ones_like.default(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+    "aten.ones_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.orgqr.default(Tensor self, Tensor input2) -> Tensor",
+    "aten.orgqr.out(Tensor self, Tensor input2, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.ormqr.default(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor",
+    "aten.ormqr.out(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.outer.default(Tensor self, Tensor vec2) -> Tensor",
+    "aten.outer.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.output_nr.default(Tensor self) -> int",
     "aten.pad.default(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor",
     "aten.pad_sequence.default(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side=\"right\") -> Tensor",
@@ -2427,111 +3147,173 @@ inline constexpr const char* operator_schemas[1730] = {
     "aten.pdist.default(Tensor self, float p=2.) -> Tensor",
     "aten.permute.default(Tensor(a) self, int[] dims) -> Tensor(a)",
     "aten.permute_copy.default(Tensor self, int[] dims) -> Tensor",
+    "aten.permute_copy.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.pin_memory.default(Tensor(a) self, Device? device=None) -> Tensor(a)",
     "aten.pinverse.default(Tensor self, float rcond=1.0000000000000001e-15) -> Tensor",
     "aten.pixel_shuffle.default(Tensor self, int upscale_factor) -> Tensor",
+    "aten.pixel_shuffle.out(Tensor self, int upscale_factor, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.pixel_unshuffle.default(Tensor self, int downscale_factor) -> Tensor",
+    "aten.pixel_unshuffle.out(Tensor self, int downscale_factor, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.poisson.default(Tensor self, Generator? generator=None) -> Tensor",
+    "aten.poisson.out(Tensor self, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.poisson_nll_loss.default(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor",
     "aten.polar.default(Tensor abs, Tensor angle) -> Tensor",
+    "aten.polar.out(Tensor abs, Tensor angle, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.polygamma.default(int n, Tensor self) -> Tensor",
+    "aten.polygamma.out(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.polygamma_.default(Tensor(a!) self, int n) -> Tensor(a!)",
     "aten.positive.default(Tensor(a) self) -> Tensor(a)",
     "aten.pow.Scalar(Scalar self, Tensor exponent) -> Tensor",
+    "aten.pow.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+    "aten.pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+    "aten.pow.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
     "aten.pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
     "aten.prelu.default(Tensor self, Tensor weight) -> Tensor",
     "aten.prod.default(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     "aten.prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "aten.prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
+    "aten.prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.put.default(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
+    "aten.put.out(Tensor self, Tensor index, Tensor source, bool accumulate=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.put_.default(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)",
     "aten.qr.Q(Tensor self, bool some=True, *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)",
     "aten.qr.default(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
     "aten.qscheme.default(Tensor self) -> QScheme",
     "aten.quantile.default(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor",
+    "aten.quantile.out(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\", Tensor(a!) out) -> Tensor(a!)",
     "aten.quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor",
+    "aten.quantile.scalar_out(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\", Tensor(a!) out) -> Tensor(a!)",
     "aten.quantize_per_channel.default(Tensor self, Tensor scales, Tensor zero_points, int axis, ScalarType dtype) -> Tensor",
+    "aten.quantize_per_channel.out(Tensor self, Tensor scales, Tensor zero_points, int axis, ScalarType dtype, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.quantize_per_tensor.default(Tensor self, float scale, int zero_point, ScalarType dtype) -> Tensor",
+    "aten.quantize_per_tensor.out(Tensor self, float scale, int zero_point, ScalarType dtype, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.quantize_per_tensor.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, ScalarType dtype) -> Tensor",
+    "aten.quantize_per_tensor.tensor_qparams_out(Tensor self, Tensor scale, Tensor zero_point, ScalarType dtype, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.quantize_per_tensor.tensors(Tensor[] tensors, Tensor scales, Tensor zero_points, ScalarType dtype) -> Tensor[]",
+    "aten.quantize_per_tensor.tensors_out(Tensor[] tensors, Tensor scales, Tensor zero_points, ScalarType dtype, *, Tensor(a!)[] out) -> ()",
     "aten.quantize_per_tensor_dynamic.default(Tensor self, ScalarType dtype, bool reduce_range) -> Tensor",
+    "aten.quantize_per_tensor_dynamic.out(Tensor self, ScalarType dtype, bool reduce_range, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.rad2deg.default(Tensor self) -> Tensor",
+    "aten.rad2deg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.rad2deg_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.rand.default(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     "aten.rand.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.rand.generator_out(SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)",
+    "aten.rand.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.rand_like.default(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
     "aten.rand_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+    "aten.rand_like.generator_out(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    "aten.rand_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.randint.default(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     "aten.randint.generator(SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.randint.generator_out(SymInt high, SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)",
     "aten.randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     "aten.randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.randint.low_generator_out(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)",
+    "aten.randint.low_out(SymInt low, SymInt high, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.randint.out(SymInt high, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.randint_like.Tensor(Tensor self, Tensor high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
     "aten.randint_like.Tensor_generator(Tensor self, Tensor high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+    "aten.randint_like.Tensor_generator_out(Tensor self, Tensor high, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    "aten.randint_like.Tensor_out(Tensor self, Tensor high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.randint_like.default(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
     "aten.randint_like.generator(Tensor self, SymInt high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+    "aten.randint_like.generator_out(Tensor self, SymInt high, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+    "aten.randint_like.low_dtype_out(Tensor self, SymInt low, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.randint_like.low_generator_dtype(Tensor self, SymInt low, SymInt high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+    "aten.randint_like.low_generator_dtype_out(Tensor self, SymInt low, SymInt high, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    "aten.randint_like.out(Tensor self, SymInt high, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.randn.default(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     "aten.randn.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.randn.generator_out(SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)",
+    "aten.randn.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.randn_like.default(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
     "aten.randn_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+    "aten.randn_like.generator_out(Tensor self, *, Generator? generator, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
+    "aten.randn_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.random.default(Tensor self, *, Generator? generator=None) -> Tensor",
     "aten.random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor",
+    "aten.random.from_out(Tensor self, int from, int? to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
+    "aten.random.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor",
+    "aten.random.to_out(Tensor self, int to, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.random_.default(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)",
     "aten.random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)",
     "aten.random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)",
     "aten.randperm.default(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     "aten.randperm.generator(SymInt n, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.randperm.generator_out(SymInt n, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)",
+    "aten.randperm.out(SymInt n, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.range.default(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.range.out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.range.out_(Scalar start, Scalar end, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.range.step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     "aten.ravel.default(Tensor(a) self) -> Tensor(a)",
     "aten.real.default(Tensor(a) self) -> Tensor(a)",
     "aten.reciprocal.default(Tensor self) -> Tensor",
+    "aten.reciprocal.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.reciprocal_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.reflection_pad1d.default(Tensor self, SymInt[2] padding) -> Tensor",
+    "aten.reflection_pad1d.out(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.reflection_pad1d_backward.default(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor",
     "aten.reflection_pad1d_backward.grad_input(Tensor grad_output, Tensor self, SymInt[2] padding, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.reflection_pad2d.default(Tensor self, SymInt[4] padding) -> Tensor",
+    "aten.reflection_pad2d.out(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.reflection_pad2d_backward.default(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor",
     "aten.reflection_pad2d_backward.grad_input(Tensor grad_output, Tensor self, SymInt[4] padding, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.reflection_pad3d.default(Tensor self, SymInt[6] padding) -> Tensor",
+    "aten.reflection_pad3d.out(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.reflection_pad3d_backward.default(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor",
     "aten.reflection_pad3d_backward.grad_input(Tensor grad_output, Tensor self, SymInt[6] padding, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.relu.default(Tensor self) -> Tensor",
+    "aten.relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.relu6.default(Tensor self) -> Tensor",
     "aten.relu6_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.relu_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.remainder.Scalar(Tensor self, Scalar other) -> Tensor",
     "aten.remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
+    "aten.remainder.Scalar_Tensor_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.remainder.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.remainder.Tensor(Tensor self, Tensor other) -> Tensor",
+    "aten.remainder.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.remainder_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     "aten.remainder_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.renorm.default(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
+    "aten.renorm.out(Tensor self, Scalar p, int dim, Scalar maxnorm, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.renorm_.default(Tensor(a!) self, Scalar p, int dim, Scalar maxnorm) -> Tensor(a!)",
     "aten.repeat.default(Tensor self, SymInt[] repeats) -> Tensor",
+    "aten.repeat.out(Tensor self, SymInt[] repeats, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor",
+    "aten.repeat_interleave.Tensor_out(Tensor repeats, *, SymInt? output_size=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
     "aten.repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
     "aten.replication_pad1d.default(Tensor self, SymInt[2] padding) -> Tensor",
+    "aten.replication_pad1d.out(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.replication_pad1d_backward.default(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor",
     "aten.replication_pad1d_backward.grad_input(Tensor grad_output, Tensor self, SymInt[2] padding, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.replication_pad2d.default(Tensor self, SymInt[4] padding) -> Tensor",
+    "aten.replication_pad2d.out(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.replication_pad2d_backward.default(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor",
     "aten.replication_pad2d_backward.grad_input(Tensor grad_output, Tensor self, SymInt[4] padding, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.replication_pad3d.default(Tensor self, SymInt[6] padding) -> Tensor",
+    "aten.replication_pad3d.out(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.replication_pad3d_backward.default(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor",
     "aten.replication_pad3d_backward.grad_input(Tensor grad_output, Tensor self, SymInt[6] padding, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.requires_grad_.default(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!)",
     "aten.reshape.default(Tensor(a) self, SymInt[] shape) -> Tensor(a)",
     "aten.reshape_as.default(Tensor(a) self, Tensor other) -> Tensor(a)",
     "aten.resize.default(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor",
+    "aten.resize.out(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.resize_.default(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     "aten.resize_as.default(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor",
+    "aten.resize_as.out(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.resize_as_.default(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     "aten.resize_as_sparse.default(Tensor self, Tensor the_template) -> Tensor",
+    "aten.resize_as_sparse.out(Tensor self, Tensor the_template, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.resize_as_sparse_.default(Tensor(a!) self, Tensor the_template) -> Tensor(a!)",
     "aten.resolve_conj.default(Tensor(a) self) -> Tensor(a)",
     "aten.resolve_neg.default(Tensor(a) self) -> Tensor(a)",
@@ -2548,49 +3330,76 @@ inline constexpr const char* operator_schemas[1730] = {
     "aten.rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
     "aten.rnn_tanh_cell.default(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor",
     "aten.roll.default(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor",
+    "aten.roll.out(Tensor self, SymInt[1] shifts, int[1] dims=[], *, Tensor(a!) out) -> Tensor(a!)",
     "aten.rot90.default(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor",
+    "aten.rot90.out(Tensor self, int k=1, int[] dims=[0, 1], *, Tensor(a!) out) -> Tensor(a!)",
     "aten.round.decimals(Tensor self, *, int decimals) -> Tensor",
+    "aten.round.decimals_out(Tensor self, *, int decimals, Tensor(a!) out) -> Tensor(a!)",
     "aten.round.default(Tensor self) -> Tensor",
+    "aten.round.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.round_.decimals(Tensor(a!) self, *, int decimals) -> Tensor(a!)",
     "aten.round_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.row_stack.default(Tensor[] tensors) -> Tensor",
+    "aten.row_stack.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.rrelu.default(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor",
     "aten.rrelu_.default(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor(a!)",
     "aten.rrelu_with_noise.default(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor",
+    "aten.rrelu_with_noise.out(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.rrelu_with_noise_.default(Tensor(a!) self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor(a!)",
     "aten.rrelu_with_noise_backward.default(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training, bool self_is_result) -> Tensor",
+    "aten.rrelu_with_noise_backward.out(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training, bool self_is_result, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.rrelu_with_noise_functional.default(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)",
     "aten.rsqrt.default(Tensor self) -> Tensor",
+    "aten.rsqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.rsqrt_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+    "aten.rsub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    "aten.rsub.Tensor_out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
     "aten.scalar_tensor.default(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.scalar_tensor.out(Scalar s, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.scaled_dot_product_attention.default(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
     "aten.scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
+    "aten.scatter.reduce_out(Tensor self, int dim, Tensor index, Tensor src, *, str reduce, Tensor(a!) out) -> Tensor(a!)",
     "aten.scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+    "aten.scatter.src_out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+    "aten.scatter.value_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
+    "aten.scatter.value_reduce_out(Tensor self, int dim, Tensor index, Scalar value, *, str reduce, Tensor(a!) out) -> Tensor(a!)",
     "aten.scatter_.reduce(Tensor(a!) self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor(a!)",
     "aten.scatter_.src(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)",
     "aten.scatter_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)",
     "aten.scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)",
     "aten.scatter_add.default(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+    "aten.scatter_add.out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.scatter_add_.default(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)",
     "aten.scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
+    "aten.scatter_reduce.two_out(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True, Tensor(a!) out) -> Tensor(a!)",
     "aten.scatter_reduce_.two(Tensor(a!) self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor(a!)",
     "aten.searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
+    "aten.searchsorted.Scalar_out(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
+    "aten.searchsorted.Tensor_out(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.segment_reduce.default(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor",
+    "aten.segment_reduce.out(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
     "aten.select_backward.default(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor",
+    "aten.select_backward.out(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.select_copy.int(Tensor self, int dim, SymInt index) -> Tensor",
+    "aten.select_copy.int_out(Tensor self, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.select_scatter.default(Tensor self, Tensor src, int dim, SymInt index) -> Tensor",
+    "aten.select_scatter.out(Tensor self, Tensor src, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.selu.default(Tensor self) -> Tensor",
     "aten.selu_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.set.default(Tensor self) -> Tensor",
+    "aten.set.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.set.source_Storage(Tensor self, Storage source) -> Tensor",
+    "aten.set.source_Storage_out(Tensor self, Storage source, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.set.source_Storage_storage_offset(Tensor self, Storage source, SymInt storage_offset, SymInt[] size, SymInt[] stride=[]) -> Tensor",
+    "aten.set.source_Storage_storage_offset_out(Tensor self, Storage source, SymInt storage_offset, SymInt[] size, SymInt[] stride=[], *, Tensor(a!) out) -> Tensor(a!)",
     "aten.set.source_Tensor(Tensor self, Tensor source) -> Tensor",
+    "aten.set.source_Tensor_out(Tensor self, Tensor source, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.set_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.set_.source_Storage(Tensor(a!) self, Storage source) -> Tensor(a!)",
     "aten.set_.source_Storage_storage_offset(Tensor(a!) self, Storage source, SymInt storage_offset, SymInt[] size, SymInt[] stride=[]) -> Tensor(a!)",
@@ -2598,49 +3407,72 @@ inline constexpr const char* operator_schemas[1730] = {
     "aten.set_.source_Tensor_storage_offset(Tensor(a!) self, Tensor source, SymInt storage_offset, SymInt[] size, SymInt[] stride=[]) -> Tensor(a!)",
     "aten.set_data.default(Tensor(a!) self, Tensor new_data) -> ()",
     "aten.sgn.default(Tensor self) -> Tensor",
+    "aten.sgn.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.sgn_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.sigmoid.default(Tensor self) -> Tensor",
+    "aten.sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.sigmoid_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.sigmoid_backward.default(Tensor grad_output, Tensor output) -> Tensor",
     "aten.sigmoid_backward.grad_input(Tensor grad_output, Tensor output, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.sign.default(Tensor self) -> Tensor",
+    "aten.sign.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.sign_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.signbit.default(Tensor self) -> Tensor",
+    "aten.signbit.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.silu.default(Tensor self) -> Tensor",
+    "aten.silu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.silu_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.silu_backward.default(Tensor grad_output, Tensor self) -> Tensor",
     "aten.silu_backward.grad_input(Tensor grad_output, Tensor self, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.sin.default(Tensor self) -> Tensor",
+    "aten.sin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.sin_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.sinc.default(Tensor self) -> Tensor",
+    "aten.sinc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.sinc_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.sinh.default(Tensor self) -> Tensor",
+    "aten.sinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.sinh_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.size.default(Tensor self) -> int[]",
     "aten.size.int(Tensor self, int dim) -> int",
     "aten.slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)",
     "aten.slice_backward.default(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor",
+    "aten.slice_backward.out(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor",
+    "aten.slice_copy.Tensor_out(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.slice_inverse.default(Tensor(a) self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)",
     "aten.slice_scatter.default(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor",
+    "aten.slice_scatter.out(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.slogdet.default(Tensor self) -> (Tensor sign, Tensor logabsdet)",
+    "aten.slogdet.out(Tensor self, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)",
     "aten.slow_conv3d.default(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0]) -> Tensor",
+    "aten.slow_conv3d.out(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], *, Tensor(a!) out) -> Tensor(a!)",
     "aten.slow_conv3d_forward.default(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias, SymInt[3] stride, SymInt[3] padding) -> Tensor",
+    "aten.slow_conv3d_forward.output(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias, SymInt[3] stride, SymInt[3] padding, *, Tensor(a!) output) -> Tensor(a!)",
     "aten.slow_conv_dilated2d.default(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1]) -> Tensor",
+    "aten.slow_conv_dilated2d.out(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1], *, Tensor(a!) out) -> Tensor(a!)",
     "aten.slow_conv_dilated3d.default(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1]) -> Tensor",
+    "aten.slow_conv_dilated3d.out(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], *, Tensor(a!) out) -> Tensor(a!)",
     "aten.slow_conv_transpose2d.default(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt[2] dilation=[1, 1]) -> Tensor",
+    "aten.slow_conv_transpose2d.out(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt[2] dilation=[1, 1], *, Tensor(a!) out) -> Tensor(a!)",
     "aten.slow_conv_transpose3d.default(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1]) -> Tensor",
+    "aten.slow_conv_transpose3d.out(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], *, Tensor(a!) out) -> Tensor(a!)",
     "aten.smooth_l1_loss.default(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor",
+    "aten.smooth_l1_loss.out(Tensor self, Tensor target, int reduction=1, float beta=1., *, Tensor(a!) out) -> Tensor(a!)",
     "aten.smooth_l1_loss_backward.default(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta) -> Tensor",
     "aten.smooth_l1_loss_backward.grad_input(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.soft_margin_loss.default(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    "aten.soft_margin_loss.out(Tensor self, Tensor target, int reduction=1, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.soft_margin_loss_backward.default(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor",
     "aten.soft_margin_loss_backward.grad_input(Tensor grad_output, Tensor self, Tensor target, int reduction, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+    "aten.softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.softplus.default(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
+    "aten.softplus.out(Tensor self, Scalar beta=1, Scalar threshold=20, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.softplus_backward.default(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor",
     "aten.softplus_backward.grad_input(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.softshrink.default(Tensor self, Scalar lambd=0.5) -> Tensor",
+    "aten.softshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.softshrink_backward.default(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor",
     "aten.softshrink_backward.grad_input(Tensor grad_output, Tensor self, Scalar lambd, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.sort.default(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
@@ -2648,99 +3480,187 @@ inline constexpr const char* operator_schemas[1730] = {
     "aten.sort.values(Tensor self, int dim=-1, bool descending=False, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)",
     "aten.sort.values_stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)",
     "aten.special_airy_ai.default(Tensor x) -> Tensor",
+    "aten.special_airy_ai.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_bessel_j0.default(Tensor self) -> Tensor",
+    "aten.special_bessel_j0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_bessel_j1.default(Tensor self) -> Tensor",
+    "aten.special_bessel_j1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_bessel_y0.default(Tensor self) -> Tensor",
+    "aten.special_bessel_y0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_bessel_y1.default(Tensor self) -> Tensor",
+    "aten.special_bessel_y1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_chebyshev_polynomial_t.default(Tensor x, Tensor n) -> Tensor",
     "aten.special_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor",
+    "aten.special_chebyshev_polynomial_t.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.special_chebyshev_polynomial_t.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor",
+    "aten.special_chebyshev_polynomial_t.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_chebyshev_polynomial_u.default(Tensor x, Tensor n) -> Tensor",
     "aten.special_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor",
+    "aten.special_chebyshev_polynomial_u.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.special_chebyshev_polynomial_u.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor",
+    "aten.special_chebyshev_polynomial_u.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_chebyshev_polynomial_v.default(Tensor x, Tensor n) -> Tensor",
     "aten.special_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor",
+    "aten.special_chebyshev_polynomial_v.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.special_chebyshev_polynomial_v.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor",
+    "aten.special_chebyshev_polynomial_v.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_chebyshev_polynomial_w.default(Tensor x, Tensor n) -> Tensor",
     "aten.special_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor",
+    "aten.special_chebyshev_polynomial_w.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.special_chebyshev_polynomial_w.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor",
+    "aten.special_chebyshev_polynomial_w.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_digamma.default(Tensor self) -> Tensor",
+    "aten.special_digamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_entr.default(Tensor self) -> Tensor",
+    "aten.special_entr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_erf.default(Tensor self) -> Tensor",
+    "aten.special_erf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_erfc.default(Tensor self) -> Tensor",
+    "aten.special_erfc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_erfcx.default(Tensor self) -> Tensor",
+    "aten.special_erfcx.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_erfinv.default(Tensor self) -> Tensor",
+    "aten.special_erfinv.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_exp2.default(Tensor self) -> Tensor",
+    "aten.special_exp2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_expit.default(Tensor self) -> Tensor",
+    "aten.special_expit.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_expm1.default(Tensor self) -> Tensor",
+    "aten.special_expm1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_gammainc.default(Tensor self, Tensor other) -> Tensor",
+    "aten.special_gammainc.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_gammaincc.default(Tensor self, Tensor other) -> Tensor",
+    "aten.special_gammaincc.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_gammaln.default(Tensor self) -> Tensor",
+    "aten.special_gammaln.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_hermite_polynomial_h.default(Tensor x, Tensor n) -> Tensor",
     "aten.special_hermite_polynomial_h.n_scalar(Tensor x, Scalar n) -> Tensor",
+    "aten.special_hermite_polynomial_h.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.special_hermite_polynomial_h.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_hermite_polynomial_h.x_scalar(Scalar x, Tensor n) -> Tensor",
+    "aten.special_hermite_polynomial_h.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_hermite_polynomial_he.default(Tensor x, Tensor n) -> Tensor",
     "aten.special_hermite_polynomial_he.n_scalar(Tensor x, Scalar n) -> Tensor",
+    "aten.special_hermite_polynomial_he.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.special_hermite_polynomial_he.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_hermite_polynomial_he.x_scalar(Scalar x, Tensor n) -> Tensor",
+    "aten.special_hermite_polynomial_he.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_i0.default(Tensor self) -> Tensor",
+    "aten.special_i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_i0e.default(Tensor self) -> Tensor",
+    "aten.special_i0e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_i1.default(Tensor self) -> Tensor",
+    "aten.special_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_i1e.default(Tensor self) -> Tensor",
+    "aten.special_i1e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_laguerre_polynomial_l.default(Tensor x, Tensor n) -> Tensor",
     "aten.special_laguerre_polynomial_l.n_scalar(Tensor x, Scalar n) -> Tensor",
+    "aten.special_laguerre_polynomial_l.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.special_laguerre_polynomial_l.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_laguerre_polynomial_l.x_scalar(Scalar x, Tensor n) -> Tensor",
+    "aten.special_laguerre_polynomial_l.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_legendre_polynomial_p.default(Tensor x, Tensor n) -> Tensor",
     "aten.special_legendre_polynomial_p.n_scalar(Tensor x, Scalar n) -> Tensor",
+    "aten.special_legendre_polynomial_p.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.special_legendre_polynomial_p.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_legendre_polynomial_p.x_scalar(Scalar x, Tensor n) -> Tensor",
+    "aten.special_legendre_polynomial_p.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_log1p.default(Tensor self) -> Tensor",
+    "aten.special_log1p.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_log_ndtr.default(Tensor self) -> Tensor",
+    "aten.special_log_ndtr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_log_softmax.default(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
     "aten.special_logit.default(Tensor self, float? eps=None) -> Tensor",
+    "aten.special_logit.out(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_logsumexp.default(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+    "aten.special_logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_modified_bessel_i0.default(Tensor self) -> Tensor",
+    "aten.special_modified_bessel_i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_modified_bessel_i1.default(Tensor self) -> Tensor",
+    "aten.special_modified_bessel_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_modified_bessel_k0.default(Tensor self) -> Tensor",
+    "aten.special_modified_bessel_k0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_modified_bessel_k1.default(Tensor self) -> Tensor",
+    "aten.special_modified_bessel_k1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_multigammaln.default(Tensor self, int p) -> Tensor",
+    "aten.special_multigammaln.out(Tensor self, int p, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_ndtr.default(Tensor self) -> Tensor",
+    "aten.special_ndtr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_ndtri.default(Tensor self) -> Tensor",
+    "aten.special_ndtri.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_polygamma.default(int n, Tensor self) -> Tensor",
+    "aten.special_polygamma.out(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_psi.default(Tensor self) -> Tensor",
+    "aten.special_psi.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_round.default(Tensor self, *, int decimals=0) -> Tensor",
+    "aten.special_round.out(Tensor self, *, int decimals=0, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_scaled_modified_bessel_k0.default(Tensor x) -> Tensor",
+    "aten.special_scaled_modified_bessel_k0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_scaled_modified_bessel_k1.default(Tensor x) -> Tensor",
+    "aten.special_scaled_modified_bessel_k1.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_shifted_chebyshev_polynomial_t.default(Tensor x, Tensor n) -> Tensor",
     "aten.special_shifted_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor",
+    "aten.special_shifted_chebyshev_polynomial_t.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.special_shifted_chebyshev_polynomial_t.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_shifted_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor",
+    "aten.special_shifted_chebyshev_polynomial_t.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_shifted_chebyshev_polynomial_u.default(Tensor x, Tensor n) -> Tensor",
     "aten.special_shifted_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor",
+    "aten.special_shifted_chebyshev_polynomial_u.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.special_shifted_chebyshev_polynomial_u.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_shifted_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor",
+    "aten.special_shifted_chebyshev_polynomial_u.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_shifted_chebyshev_polynomial_v.default(Tensor x, Tensor n) -> Tensor",
     "aten.special_shifted_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor",
+    "aten.special_shifted_chebyshev_polynomial_v.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.special_shifted_chebyshev_polynomial_v.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_shifted_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor",
+    "aten.special_shifted_chebyshev_polynomial_v.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_shifted_chebyshev_polynomial_w.default(Tensor x, Tensor n) -> Tensor",
     "aten.special_shifted_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor",
+    "aten.special_shifted_chebyshev_polynomial_w.n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.special_shifted_chebyshev_polynomial_w.out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_shifted_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor",
+    "aten.special_shifted_chebyshev_polynomial_w.x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_sinc.default(Tensor self) -> Tensor",
+    "aten.special_sinc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_softmax.default(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     "aten.special_spherical_bessel_j0.default(Tensor x) -> Tensor",
+    "aten.special_spherical_bessel_j0.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_xlog1py.default(Tensor self, Tensor other) -> Tensor",
     "aten.special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor",
+    "aten.special_xlog1py.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.special_xlog1py.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor",
+    "aten.special_xlog1py.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_xlogy.default(Tensor self, Tensor other) -> Tensor",
     "aten.special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor",
+    "aten.special_xlogy.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.special_xlogy.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_xlogy.self_scalar(Scalar self, Tensor other) -> Tensor",
+    "aten.special_xlogy.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_zeta.default(Tensor self, Tensor other) -> Tensor",
     "aten.special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor",
+    "aten.special_zeta.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.special_zeta.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor",
+    "aten.special_zeta.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
     "aten.split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]",
     "aten.split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
+    "aten.split_copy.Tensor_out(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()",
     "aten.split_with_sizes.default(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]",
     "aten.split_with_sizes_copy.default(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
+    "aten.split_with_sizes_copy.out(Tensor self, SymInt[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()",
     "aten.sqrt.default(Tensor self) -> Tensor",
+    "aten.sqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.sqrt_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.square.default(Tensor self) -> Tensor",
+    "aten.square.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.square_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.squeeze.default(Tensor(a) self) -> Tensor(a)",
     "aten.squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)",
@@ -2750,12 +3670,19 @@ inline constexpr const char* operator_schemas[1730] = {
     "aten.squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)",
     "aten.squeeze_copy.default(Tensor self) -> Tensor",
     "aten.squeeze_copy.dim(Tensor self, int dim) -> Tensor",
+    "aten.squeeze_copy.dim_out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.squeeze_copy.dims(Tensor self, int[] dim) -> Tensor",
+    "aten.squeeze_copy.dims_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.squeeze_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.stack.default(Tensor[] tensors, int dim=0) -> Tensor",
+    "aten.stack.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
+    "aten.std.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out) -> Tensor(a!)",
     "aten.std.default(Tensor self, bool unbiased=True) -> Tensor",
     "aten.std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
+    "aten.std.out(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
+    "aten.std_mean.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
     "aten.std_mean.default(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
     "aten.std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
     "aten.stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, str pad_mode=\"reflect\", bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor",
@@ -2764,15 +3691,20 @@ inline constexpr const char* operator_schemas[1730] = {
     "aten.stride.default(Tensor self) -> int[]",
     "aten.stride.int(Tensor self, int dim) -> int",
     "aten.sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+    "aten.sub.Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    "aten.sub.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
     "aten.sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)",
     "aten.sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
     "aten.subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
     "aten.subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    "aten.subtract.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
     "aten.subtract_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)",
     "aten.subtract_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
+    "aten.sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.sum.default(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     "aten.sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "aten.sum.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.sum_to_size.default(Tensor self, SymInt[] size) -> Tensor",
     "aten.svd.U(Tensor self, bool some=True, bool compute_uv=True, *, Tensor(a!) U, Tensor(b!) S, Tensor(c!) V) -> (Tensor(a!) U, Tensor(b!) S, Tensor(c!) V)",
     "aten.svd.default(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
@@ -2789,11 +3721,16 @@ inline constexpr const char* operator_schemas[1730] = {
     "aten.t.default(Tensor(a) self) -> Tensor(a)",
     "aten.t_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.t_copy.default(Tensor self) -> Tensor",
+    "aten.t_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.take.default(Tensor self, Tensor index) -> Tensor",
+    "aten.take.out(Tensor self, Tensor index, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.take_along_dim.default(Tensor self, Tensor indices, int? dim=None) -> Tensor",
+    "aten.take_along_dim.out(Tensor self, Tensor indices, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.tan.default(Tensor self) -> Tensor",
+    "aten.tan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.tan_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.tanh.default(Tensor self) -> Tensor",
+    "aten.tanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.tanh_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.tanh_backward.default(Tensor grad_output, Tensor output) -> Tensor",
     "aten.tanh_backward.grad_input(Tensor grad_output, Tensor output, *, Tensor(a!) grad_input) -> Tensor(a!)",
@@ -2801,8 +3738,11 @@ inline constexpr const char* operator_schemas[1730] = {
     "aten.tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]",
     "aten.tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]",
     "aten.tensordot.default(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
+    "aten.tensordot.out(Tensor self, Tensor other, int[] dims_self, int[] dims_other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.thnn_conv2d.default(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0]) -> Tensor",
+    "aten.thnn_conv2d.out(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], *, Tensor(a!) out) -> Tensor(a!)",
     "aten.threshold.default(Tensor self, Scalar threshold, Scalar value) -> Tensor",
+    "aten.threshold.out(Tensor self, Scalar threshold, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.threshold_.default(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)",
     "aten.threshold_backward.default(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor",
     "aten.threshold_backward.grad_input(Tensor grad_output, Tensor self, Scalar threshold, *, Tensor(a!) grad_input) -> Tensor(a!)",
@@ -2818,10 +3758,12 @@ inline constexpr const char* operator_schemas[1730] = {
     "aten.topk.default(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
     "aten.topk.values(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)",
     "aten.trace.default(Tensor self) -> Tensor",
+    "aten.trace.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.trace_backward.default(Tensor grad, SymInt[] sizes) -> Tensor",
     "aten.transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
     "aten.transpose_.default(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
     "aten.transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor",
+    "aten.transpose_copy.int_out(Tensor self, int dim0, int dim1, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
     "aten.trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
     "aten.trapz.dx(Tensor y, *, float dx=1., int dim=-1) -> Tensor",
@@ -2829,93 +3771,129 @@ inline constexpr const char* operator_schemas[1730] = {
     "aten.triangular_solve.X(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False, *, Tensor(a!) X, Tensor(b!) M) -> (Tensor(a!) solution, Tensor(b!) cloned_coefficient)",
     "aten.triangular_solve.default(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)",
     "aten.tril.default(Tensor self, SymInt diagonal=0) -> Tensor",
+    "aten.tril.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.tril_.default(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)",
     "aten.tril_indices.default(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.tril_indices.out(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.triplet_margin_loss.default(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor",
     "aten.triu.default(Tensor self, SymInt diagonal=0) -> Tensor",
+    "aten.triu.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.triu_.default(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)",
     "aten.triu_indices.default(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.triu_indices.out(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.true_divide.Scalar(Tensor self, Scalar other) -> Tensor",
     "aten.true_divide.Tensor(Tensor self, Tensor other) -> Tensor",
+    "aten.true_divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.true_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     "aten.true_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.trunc.default(Tensor self) -> Tensor",
+    "aten.trunc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.trunc_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.type_as.default(Tensor self, Tensor other) -> Tensor",
     "aten.unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]",
     "aten.unbind_copy.int(Tensor self, int dim=0) -> Tensor[]",
+    "aten.unbind_copy.int_out(Tensor self, int dim=0, *, Tensor(a!)[] out) -> ()",
     "aten.unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
     "aten.unflatten_dense_tensors.default(Tensor flat, Tensor[] tensors) -> Tensor[]",
     "aten.unfold.default(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
     "aten.unfold_backward.default(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor",
+    "aten.unfold_backward.out(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.unfold_copy.default(Tensor self, int dimension, int size, int step) -> Tensor",
+    "aten.unfold_copy.out(Tensor self, int dimension, int size, int step, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.uniform.default(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor",
+    "aten.uniform.out(Tensor self, float from=0., float to=1., *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     "aten.uniform_.default(Tensor(a!) self, float from=0., float to=1., *, Generator? generator=None) -> Tensor(a!)",
     "aten.unique_consecutive.default(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
+    "aten.unique_consecutive.out(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
     "aten.unique_dim.default(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
+    "aten.unique_dim.out(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
     "aten.unique_dim_consecutive.default(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
+    "aten.unique_dim_consecutive.out(Tensor self, int dim, bool return_inverse=False, bool return_counts=False, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
     "aten.unsafe_chunk.default(Tensor self, int chunks, int dim=0) -> Tensor[]",
     "aten.unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
+    "aten.unsafe_split.Tensor_out(Tensor self, SymInt split_size, int dim=0, *, Tensor(a!)[] out) -> ()",
     "aten.unsafe_split_with_sizes.default(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
+    "aten.unsafe_split_with_sizes.out(Tensor self, SymInt[] split_sizes, int dim=0, *, Tensor(a!)[] out) -> ()",
     "aten.unsqueeze.default(Tensor(a) self, int dim) -> Tensor(a)",
     "aten.unsqueeze_.default(Tensor(a!) self, int dim) -> Tensor(a!)",
     "aten.unsqueeze_copy.default(Tensor self, int dim) -> Tensor",
+    "aten.unsqueeze_copy.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.upsample_bicubic2d.default(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+    "aten.upsample_bicubic2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
     "aten.upsample_bicubic2d_backward.default(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
     "aten.upsample_bicubic2d_backward.grad_input(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.upsample_bilinear2d.default(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+    "aten.upsample_bilinear2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
+    "aten.upsample_bilinear2d.vec_out(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.upsample_bilinear2d_backward.default(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
     "aten.upsample_bilinear2d_backward.grad_input(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.upsample_linear1d.default(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor",
+    "aten.upsample_linear1d.out(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
     "aten.upsample_linear1d_backward.default(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, bool align_corners, float? scales=None) -> Tensor",
     "aten.upsample_linear1d_backward.grad_input(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, bool align_corners, float? scales=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.upsample_nearest1d.default(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor",
+    "aten.upsample_nearest1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     "aten.upsample_nearest1d_backward.default(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None) -> Tensor",
     "aten.upsample_nearest1d_backward.grad_input(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.upsample_nearest2d.default(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor",
+    "aten.upsample_nearest2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+    "aten.upsample_nearest2d.vec_out(Tensor input, SymInt[]? output_size, float[]? scale_factors, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.upsample_nearest2d_backward.default(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, float? scales_h=None, float? scales_w=None) -> Tensor",
     "aten.upsample_nearest2d_backward.grad_input(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, float? scales_h=None, float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.upsample_nearest3d.default(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
+    "aten.upsample_nearest3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
     "aten.upsample_nearest3d_backward.default(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
     "aten.upsample_nearest3d_backward.grad_input(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, float? scales_d=None, float? scales_h=None, float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.upsample_trilinear3d.default(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
+    "aten.upsample_trilinear3d.out(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
     "aten.upsample_trilinear3d_backward.default(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
     "aten.upsample_trilinear3d_backward.grad_input(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)",
     "aten.value_selecting_reduction_backward.default(Tensor grad, int dim, Tensor indices, SymInt[] sizes, bool keepdim) -> Tensor",
     "aten.values.default(Tensor(a) self) -> Tensor(a)",
     "aten.values_copy.default(Tensor self) -> Tensor",
+    "aten.values_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.vander.default(Tensor x, int? N=None, bool increasing=False) -> Tensor",
     "aten.var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
+    "aten.var.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out) -> Tensor(a!)",
     "aten.var.default(Tensor self, bool unbiased=True) -> Tensor",
     "aten.var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
+    "aten.var.out(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
+    "aten.var_mean.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
     "aten.var_mean.default(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
     "aten.var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
     "aten.vdot.default(Tensor self, Tensor other) -> Tensor",
+    "aten.vdot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.view.default(Tensor(a) self, SymInt[] size) -> Tensor(a)",
     "aten.view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
     "aten.view_as.default(Tensor(a) self, Tensor other) -> Tensor(a)",
     "aten.view_as_complex.default(Tensor(a) self) -> Tensor(a)",
     "aten.view_as_complex_copy.default(Tensor self) -> Tensor",
+    "aten.view_as_complex_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.view_as_real.default(Tensor(a) self) -> Tensor(a)",
     "aten.view_as_real_copy.default(Tensor self) -> Tensor",
+    "aten.view_as_real_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.view_copy.default(Tensor self, SymInt[] size) -> Tensor",
     "aten.view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor",
+    "aten.view_copy.dtype_out(Tensor self, ScalarType dtype, *, Tensor(a!) out) -> Tensor(a!)",
+    "aten.view_copy.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]",
     "aten.vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]",
     "aten.vstack.default(Tensor[] tensors) -> Tensor",
+    "aten.vstack.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor",
     "aten.where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor",
     "aten.where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor",
     "aten.where.default(Tensor condition) -> Tensor[]",
     "aten.where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
+    "aten.where.self_out(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.xlogy.OutScalar_Other(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.xlogy.OutScalar_Self(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.xlogy.OutTensor(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
@@ -2925,9 +3903,12 @@ inline constexpr const char* operator_schemas[1730] = {
     "aten.xlogy_.Scalar_Other(Tensor(a!) self, Scalar other) -> Tensor(a!)",
     "aten.xlogy_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
     "aten.zero.default(Tensor self) -> Tensor",
+    "aten.zero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.zero_.default(Tensor(a!) self) -> Tensor(a!)",
     "aten.zeros.default(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+    "aten.zeros.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)",
     "aten.zeros_like.default(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
+    "aten.zeros_like.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
     "prims.abs.default(Tensor self) -> Tensor",
     "prims.acos.default(Tensor self) -> Tensor",
     "prims.acosh.default(Tensor self) -> Tensor",
@@ -3327,37 +4308,59 @@ struct OverloadSet {
 }
 
 namespace detail {
-/// Whether two overloads take the same parameters, alias annotations apart. O(schema lengths).
-[[nodiscard]] constexpr auto same_parameters(const Schema& a, const Schema& b) -> bool {
-  ParameterReader left = a.parameters();
-  ParameterReader right = b.parameters();
+/// Whether a parameter says what kind of tensor is to be made.
+[[nodiscard]] constexpr auto is_option_of_new_tensor(const Parameter& p) -> bool {
+  return p.keyword_only && p.has_default &&
+         (p.name == "dtype" || p.name == "layout" || p.name == "device" || p.name == "pin_memory");
+}
+/// Whether a parameter is a tensor that a result is put into.
+[[nodiscard]] constexpr auto is_out_tensor(const Parameter& p) -> bool { return p.written && p.keyword_only; }
+/// Whether an operator has such a parameter. O(schema length).
+[[nodiscard]] constexpr auto has_out_tensor(const Schema& schema) -> bool {
+  ParameterReader reader = schema.parameters();
+  for (auto p = reader.next(); p; p = reader.next())
+    if (is_out_tensor(*p)) return true;
+  return false;
+}
+/// Whether `functional` takes the parameters of `writing`, alias annotations apart; the one that is written may have another
+/// name there (`dropout_(self)`, `dropout(input)`). An `out=` tensor is none, and says what `functional` may be told of the
+/// tensor that it makes. O(schema lengths).
+[[nodiscard]] constexpr auto same_parameters(const Schema& functional, const Schema& writing) -> bool {
+  ParameterReader left = functional.parameters();
+  ParameterReader right = writing.parameters();
+  const bool has_out = has_out_tensor(writing);
   while (true) {
-    const auto p = left.next();
-    const auto q = right.next();
+    auto p = left.next();
+    auto q = right.next();
+    while (q && is_out_tensor(*q)) q = right.next();
+    while (has_out && p && is_option_of_new_tensor(*p) && (!q || q->name != p->name)) p = left.next();
     if (!p || !q) return !p && !q;
-    if (p->type != q->type || p->name != q->name || p->keyword_only != q->keyword_only) return false;
+    if (p->type != q->type || (p->name != q->name && !q->written) || p->keyword_only != q->keyword_only) return false;
   }
 }
 }  // namespace detail
 
 /// The operator that computes what in-place operator `base` computes, without the write: `add` for `add_`, `__and__` for
-/// `__iand__`. Empty for a name that is none of an in-place operator.
+/// `__iand__`, `f` for `f_out`. Any other name is its own.
 [[nodiscard]] constexpr auto functional_base(std::string_view base) -> Text {
+  if (base == "aten.normal_") return Text("aten.normal_functional");  // normal draws from parameters that are tensors
   constexpr std::string_view dunder = ".__i";
   const auto at = base.find(dunder);
   if (at != std::string_view::npos && base.ends_with("__"))
     return text_of(base.substr(0, at), ".__", base.substr(at + dunder.size()));
-  if (!base.ends_with('_')) return {};
-  return base.substr(0, base.size() - 1);
+  constexpr std::string_view out = "_out";
+  if (base.ends_with(out)) return base.substr(0, base.size() - out.size());
+  if (base.ends_with('_') && !base.ends_with("__")) return base.substr(0, base.size() - 1);
+  return base;
 }
 
-/// The overload that computes what in-place overload `row` computes, without the write: the one with the same parameters,
-/// whose name may differ (`floor_divide_.Tensor`, `floor_divide.default`; `pow_.Scalar`, `pow.Tensor_Scalar`). `no_row`
-/// where PyTorch has none. O(log rows + overloads).
+/// The overload that computes what `row`, one that works in place or has `out=` tensors, computes, without the write: the one
+/// with the same parameters, whose name may differ (`floor_divide_.Tensor`, `floor_divide.default`; `pow_.Scalar`,
+/// `pow.Tensor_Scalar`). `no_row` where PyTorch has none. O(log rows + overloads).
 [[nodiscard]] constexpr auto functional_twin(CatalogRow row) -> CatalogRow {
   const Schema in_place = schema(row);
+  if (!in_place.writes()) return no_row;
   const Text base = functional_base(in_place.base());
-  if (base.empty()) return no_row;
   const OverloadSet candidates = find_overloads(base);
   for (CatalogRow r = candidates.first; r < candidates.last; ++r)
     if (!schema(r).writes() && detail::same_parameters(schema(r), in_place)) return r;
@@ -3383,10 +4386,15 @@ enum class WriteRule : std::uint8_t {
   comparing,   ///< the functional twin, whose result is bool
   same_dtype,  ///< the functional twin, whose result has the dtype of self
   copy,        ///< copy_(self, src)
+  dropout,     ///< the functional twin in training; else it touches no element
   fill,        ///< fill_(self, value)
   zero,        ///< zero_(self)
   setitem,     ///< self[index] = value
+  out,         ///< the functional twin, whose results go into the tensors given as `out=`
+  each,        ///< an in-place operator on each tensor of a list, one after the other: `_foreach_add_`
   batch_norm,  ///< running statistics in training mode
+  diagonal,    ///< fill_diagonal_(self, fill_value)
+  rebinding,   ///< no element: which places of its memory the tensor has, and in what order: `t_`, `resize_`, `set_`
   kernel,      ///< operands that a kernel declares as aliases of its results
 };
 
@@ -3405,89 +4413,222 @@ inline constexpr WritingOperator writing_operators[] = {
     {"aten.__ior__", WriteRule::promoting},
     {"aten.__irshift__", WriteRule::promoting},
     {"aten.__ixor__", WriteRule::promoting},
+    {"aten._batch_norm_with_update", WriteRule::batch_norm},
+    {"aten._native_batch_norm_legit", WriteRule::batch_norm},
     {"aten.abs_", WriteRule::same_dtype},
+    {"aten.absolute_", WriteRule::same_dtype},
     {"aten.acos_", WriteRule::floating},
+    {"aten.acosh_", WriteRule::floating},
     {"aten.add_", WriteRule::promoting},
+    {"aten.addbmm_", WriteRule::same_dtype},
     {"aten.addcdiv_", WriteRule::promoting},
     {"aten.addcmul_", WriteRule::promoting},
+    {"aten.addmm_", WriteRule::same_dtype},
+    {"aten.addmv_", WriteRule::same_dtype},
+    {"aten.addr_", WriteRule::same_dtype},
+    {"aten.alpha_dropout_", WriteRule::dropout},
+    {"aten.arccos_", WriteRule::floating},
+    {"aten.arccosh_", WriteRule::floating},
+    {"aten.arcsin_", WriteRule::floating},
+    {"aten.arcsinh_", WriteRule::floating},
+    {"aten.arctan2_", WriteRule::floating},
+    {"aten.arctan_", WriteRule::floating},
+    {"aten.arctanh_", WriteRule::floating},
+    {"aten.as_strided_", WriteRule::rebinding},
     {"aten.asin_", WriteRule::floating},
+    {"aten.asinh_", WriteRule::floating},
+    {"aten.atan2_", WriteRule::floating},
     {"aten.atan_", WriteRule::floating},
+    {"aten.atanh_", WriteRule::floating},
+    {"aten.baddbmm_", WriteRule::same_dtype},
     {"aten.batch_norm", WriteRule::batch_norm},
+    {"aten.bernoulli_", WriteRule::same_dtype},
     {"aten.bitwise_and_", WriteRule::promoting},
+    {"aten.bitwise_left_shift_", WriteRule::promoting},
     {"aten.bitwise_not_", WriteRule::same_dtype},
     {"aten.bitwise_or_", WriteRule::promoting},
+    {"aten.bitwise_right_shift_", WriteRule::promoting},
     {"aten.bitwise_xor_", WriteRule::promoting},
+    {"aten.cauchy_", WriteRule::same_dtype},
     {"aten.ceil_", WriteRule::same_dtype},
+    {"aten.celu_", WriteRule::same_dtype},
     {"aten.clamp_", WriteRule::promoting},
     {"aten.clamp_max_", WriteRule::promoting},
     {"aten.clamp_min_", WriteRule::promoting},
+    {"aten.clip_", WriteRule::promoting},
+    {"aten.conj_physical_", WriteRule::same_dtype},
     {"aten.copy_", WriteRule::copy},
+    {"aten.copysign_", WriteRule::floating},
     {"aten.cos_", WriteRule::floating},
     {"aten.cosh_", WriteRule::floating},
+    {"aten.cumprod_", WriteRule::same_dtype},
+    {"aten.cumsum_", WriteRule::same_dtype},
+    {"aten.deg2rad_", WriteRule::floating},
     {"aten.detach_", WriteRule::nothing},
+    {"aten.digamma_", WriteRule::floating},
     {"aten.div_", WriteRule::floating},
+    {"aten.divide_", WriteRule::floating},
+    {"aten.dropout_", WriteRule::dropout},
     {"aten.elu_", WriteRule::same_dtype},
+    {"aten.embedding_renorm_", WriteRule::same_dtype},
     {"aten.eq_", WriteRule::comparing},
     {"aten.erf_", WriteRule::floating},
+    {"aten.erfc_", WriteRule::floating},
+    {"aten.erfinv_", WriteRule::floating},
+    {"aten.exp2_", WriteRule::floating},
     {"aten.exp_", WriteRule::floating},
     {"aten.expm1_", WriteRule::floating},
+    {"aten.exponential_", WriteRule::same_dtype},
+    {"aten.feature_alpha_dropout_", WriteRule::dropout},
+    {"aten.feature_dropout_", WriteRule::dropout},
     {"aten.fill_", WriteRule::fill},
+    {"aten.fill_diagonal_", WriteRule::diagonal},
+    {"aten.fix_", WriteRule::same_dtype},
     {"aten.floor_", WriteRule::same_dtype},
     {"aten.floor_divide_", WriteRule::promoting},
     {"aten.fmod_", WriteRule::promoting},
+    {"aten.frac_", WriteRule::same_dtype},
+    {"aten.gcd_", WriteRule::promoting},
     {"aten.ge_", WriteRule::comparing},
     {"aten.gelu_", WriteRule::same_dtype},
+    {"aten.geometric_", WriteRule::same_dtype},
+    {"aten.greater_", WriteRule::comparing},
+    {"aten.greater_equal_", WriteRule::comparing},
     {"aten.gt_", WriteRule::comparing},
     {"aten.hardsigmoid_", WriteRule::same_dtype},
     {"aten.hardswish_", WriteRule::same_dtype},
     {"aten.hardtanh_", WriteRule::same_dtype},
+    {"aten.heaviside_", WriteRule::promoting},
+    {"aten.hypot_", WriteRule::promoting},
+    {"aten.i0_", WriteRule::floating},
+    {"aten.igamma_", WriteRule::promoting},
+    {"aten.igammac_", WriteRule::promoting},
     {"aten.index_add_", WriteRule::same_dtype},
     {"aten.index_copy_", WriteRule::same_dtype},
     {"aten.index_fill_", WriteRule::same_dtype},
     {"aten.index_put_", WriteRule::same_dtype},
+    {"aten.index_reduce_", WriteRule::same_dtype},
+    {"aten.lcm_", WriteRule::promoting},
+    {"aten.ldexp_", WriteRule::floating},
     {"aten.le_", WriteRule::comparing},
     {"aten.leaky_relu_", WriteRule::same_dtype},
     {"aten.lerp_", WriteRule::same_dtype},
+    {"aten.less_", WriteRule::comparing},
+    {"aten.less_equal_", WriteRule::comparing},
+    {"aten.lgamma_", WriteRule::floating},
+    {"aten.log10_", WriteRule::floating},
     {"aten.log1p_", WriteRule::floating},
+    {"aten.log2_", WriteRule::floating},
     {"aten.log_", WriteRule::floating},
+    {"aten.log_normal_", WriteRule::same_dtype},
     {"aten.logical_and_", WriteRule::comparing},
     {"aten.logical_not_", WriteRule::comparing},
     {"aten.logical_or_", WriteRule::comparing},
     {"aten.logical_xor_", WriteRule::comparing},
+    {"aten.logit_", WriteRule::floating},
     {"aten.lt_", WriteRule::comparing},
     {"aten.masked_fill_", WriteRule::same_dtype},
+    {"aten.masked_scatter_", WriteRule::same_dtype},
+    {"aten.mish_", WriteRule::same_dtype},
     {"aten.mul_", WriteRule::promoting},
+    {"aten.multiply_", WriteRule::promoting},
+    {"aten.mvlgamma_", WriteRule::floating},
+    {"aten.nan_to_num_", WriteRule::same_dtype},
+    {"aten.native_batch_norm", WriteRule::batch_norm},
     {"aten.ne_", WriteRule::comparing},
     {"aten.neg_", WriteRule::same_dtype},
+    {"aten.negative_", WriteRule::same_dtype},
+    {"aten.nextafter_", WriteRule::promoting},
+    {"aten.normal_", WriteRule::same_dtype},
+    {"aten.not_equal_", WriteRule::comparing},
     {"aten.pow_", WriteRule::promoting},
+    {"aten.put_", WriteRule::same_dtype},
+    {"aten.rad2deg_", WriteRule::floating},
+    {"aten.random_", WriteRule::same_dtype},
     {"aten.reciprocal_", WriteRule::floating},
     {"aten.relu6_", WriteRule::same_dtype},
     {"aten.relu_", WriteRule::same_dtype},
     {"aten.remainder_", WriteRule::promoting},
+    {"aten.renorm_", WriteRule::same_dtype},
     {"aten.requires_grad_", WriteRule::nothing},
+    {"aten.resize_", WriteRule::rebinding},
+    {"aten.resize_as_", WriteRule::rebinding},
     {"aten.round_", WriteRule::same_dtype},
+    {"aten.rrelu_", WriteRule::same_dtype},
     {"aten.rsqrt_", WriteRule::floating},
     {"aten.scatter_", WriteRule::same_dtype},
     {"aten.scatter_add_", WriteRule::same_dtype},
+    {"aten.scatter_reduce_", WriteRule::same_dtype},
+    {"aten.selu_", WriteRule::same_dtype},
+    {"aten.set_", WriteRule::rebinding},
+    {"aten.set_data", WriteRule::rebinding},
+    {"aten.sgn_", WriteRule::same_dtype},
     {"aten.sigmoid_", WriteRule::floating},
     {"aten.sign_", WriteRule::same_dtype},
     {"aten.silu_", WriteRule::same_dtype},
     {"aten.sin_", WriteRule::floating},
+    {"aten.sinc_", WriteRule::floating},
     {"aten.sinh_", WriteRule::floating},
     {"aten.sqrt_", WriteRule::floating},
     {"aten.square_", WriteRule::same_dtype},
+    {"aten.squeeze_", WriteRule::rebinding},
     {"aten.sub_", WriteRule::promoting},
+    {"aten.subtract_", WriteRule::promoting},
+    {"aten.swapaxes_", WriteRule::rebinding},
+    {"aten.swapdims_", WriteRule::rebinding},
+    {"aten.t_", WriteRule::rebinding},
     {"aten.tan_", WriteRule::floating},
     {"aten.tanh_", WriteRule::floating},
+    {"aten.threshold_", WriteRule::same_dtype},
+    {"aten.transpose_", WriteRule::rebinding},
+    {"aten.tril_", WriteRule::same_dtype},
+    {"aten.triu_", WriteRule::same_dtype},
+    {"aten.true_divide_", WriteRule::floating},
     {"aten.trunc_", WriteRule::same_dtype},
+    {"aten.uniform_", WriteRule::same_dtype},
+    {"aten.unsqueeze_", WriteRule::rebinding},
+    {"aten.xlogy_", WriteRule::floating},
     {"aten.zero_", WriteRule::zero},
     {"higher_order.nki_kernel_wrapper", WriteRule::kernel},
     {"operator.setitem", WriteRule::setitem},
 };
 
-/// How calls of the operator write. O(log of the number of writing operators).
-[[nodiscard]] constexpr auto write_rule(const Schema& schema) -> WriteRule {
-  const std::string_view base = schema.base();
+/// Operators that update statistics in training mode, and in no other, whatever their schemas say.
+inline constexpr std::string_view statistics_writers[] = {
+    "aten._native_batch_norm_legit", "aten.batch_norm",    "aten.cudnn_batch_norm",
+    "aten.instance_norm",            "aten.native_batch_norm",
+};
+
+/// Whether the operator is one of those: it writes in training mode, if it is given statistics.
+[[nodiscard]] constexpr auto is_statistics_writer(const Schema& schema) -> bool {
+  for (const std::string_view base : statistics_writers)
+    if (schema.base() == base) return true;
+  return false;
+}
+
+/// Whether all that the operator writes are its `out=` tensors, which come to hold its results. Not so of those that leave in
+/// them what was there (`empty`) or change what the tensor is (`set`). O(schema length).
+[[nodiscard]] constexpr auto writes_results(const Schema& schema) -> bool {
+  constexpr std::string_view others[] = {"empty",     "empty_like",       "empty_permuted", "empty_strided",
+                                         "new_empty", "new_empty_strided", "resize",         "resize_as",
+                                         "set",       "resize_as_sparse", "_resize_output", "sym_constrain_range"};
+  std::string_view name = schema.base();
+  name.remove_prefix(name.rfind('.') + 1);
+  for (const std::string_view other : others)
+    if (name == other) return false;
+  if ((is_statistics_writer(schema) && !schema.overload().starts_with("no_stats")) || schema.returns() == "()") return false;
+  bool found = false;
+  ParameterReader reader = schema.parameters();
+  for (auto p = reader.next(); p; p = reader.next()) {
+    if (p->written && (!p->keyword_only || p->type != "Tensor")) return false;
+    found = found || p->written;
+  }
+  return found;
+}
+
+namespace detail {
+/// The rule that `writing_operators` has for an operator. O(log of the number of writing operators).
+[[nodiscard]] constexpr auto find_write_rule(std::string_view base) -> WriteRule {
   std::size_t low = 0;
   std::size_t high = std::size(writing_operators);
   while (low < high) {
@@ -3497,10 +4638,31 @@ inline constexpr WritingOperator writing_operators[] = {
     else
       high = middle;
   }
-  if (low == std::size(writing_operators) || writing_operators[low].base != base) return WriteRule::unknown;
+  const bool is_there = low < std::size(writing_operators) && writing_operators[low].base == base;
+  return is_there ? writing_operators[low].rule : WriteRule::unknown;
+}
+}  // namespace detail
+
+/// The rule of in-place operator `base` for the overload of it that `overload` tells of; that of `add.out` is the one of
+/// `add_`. O(log of the number of writing operators).
+[[nodiscard]] constexpr auto in_place_rule(std::string_view base, std::string_view overload) -> WriteRule {
   // Division that rounds stays integral.
-  if (base == "aten.div_" && schema.overload().ends_with("_mode")) return WriteRule::promoting;
-  return writing_operators[low].rule;
+  if ((base == "aten.div_" || base == "aten.divide_") && overload.find("_mode") != std::string_view::npos)
+    return WriteRule::promoting;
+  return detail::find_write_rule(base);
+}
+/// The rule by which an operator with `out=` tensors finds the dtype of its result: that of the operator that computes the same
+/// in place, or would if there were one. O(log of the number of writing operators).
+[[nodiscard]] constexpr auto rule_of_result(const Schema& schema) -> WriteRule {
+  for (const std::string_view base : {"aten.fmax", "aten.fmin", "aten.maximum", "aten.minimum"})
+    if (schema.base() == base) return WriteRule::promoting;
+  return in_place_rule(text_of(schema.base(), '_'), schema.overload());
+}
+/// How calls of the operator write. O(log of the number of writing operators + schema length).
+[[nodiscard]] constexpr auto write_rule(const Schema& schema) -> WriteRule {
+  if (writes_results(schema)) return WriteRule::out;
+  if (schema.base().starts_with("aten._foreach_") && schema.writes()) return WriteRule::each;
+  return detail::has_out_tensor(schema) ? WriteRule::unknown : in_place_rule(schema.base(), schema.overload());
 }
 static_assert([] {
   for (std::size_t i = 1; i < std::size(writing_operators); ++i)
@@ -3508,21 +4670,9 @@ static_assert([] {
   return true;
 }(), "write_rule searches by bisection");
 
-/// Operators that update statistics in training mode though their schema has no `(a!)`.
-inline constexpr std::string_view unannotated_writers[] = {
-    "aten.batch_norm", "aten.cudnn_batch_norm", "aten.instance_norm", "aten.native_batch_norm",
-};
-
-/// Whether the operator is one of those: it writes in training mode, if it is given statistics.
-[[nodiscard]] constexpr auto is_unannotated_writer(const Schema& schema) -> bool {
-  for (const std::string_view base : unannotated_writers)
-    if (schema.base() == base) return true;
-  return false;
-}
-
 /// Whether calls of the operator may write into an argument.
 [[nodiscard]] constexpr auto may_write(const Schema& schema) -> bool {
-  return schema.writes() || is_unannotated_writer(schema) || schema.base() == "higher_order.nki_kernel_wrapper";
+  return schema.writes() || is_statistics_writer(schema) || schema.base() == "higher_order.nki_kernel_wrapper";
 }
 
 /// Whether an operator of unknown schema has to be taken for one that writes: PyTorch's convention is a trailing
@@ -4366,6 +5516,9 @@ inline constexpr PythonSpelling python_functions[] = {
     {"torch.nn.functional.embedding", "aten.embedding",
      "Tensor indices, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, "
      "bool scale_grad_by_freq=False, bool sparse=False"},
+    // Of other parameters and results than ATen's, which no call of it means.
+    {"torch.nn.functional.embedding_bag", "torch.embedding_bag",
+     "Tensor input, Tensor weight, Tensor? offsets=None, float? max_norm=None, float norm_type=2"},
     {"torch.nn.functional.max_pool1d", "aten.max_pool1d",
      "Tensor self, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, int[1] dilation=1, "
      "bool ceil_mode=False, bool return_indices=False"},
@@ -4376,6 +5529,21 @@ inline constexpr PythonSpelling python_functions[] = {
      "Tensor self, int[3] kernel_size, int[3]? stride=None, int[3] padding=0, int[3] dilation=1, "
      "bool ceil_mode=False, bool return_indices=False"},
     {"torch.nn.functional.dropout", "aten.dropout", "Tensor input, float p=0.5, bool train=True, bool inplace=False"},
+    {"torch.nn.functional.dropout1d", "aten.feature_dropout",
+     "Tensor input, float p=0.5, bool train=True, bool inplace=False"},
+    {"torch.nn.functional.dropout2d", "aten.feature_dropout",
+     "Tensor input, float p=0.5, bool train=True, bool inplace=False"},
+    {"torch.nn.functional.dropout3d", "aten.feature_dropout",
+     "Tensor input, float p=0.5, bool train=True, bool inplace=False"},
+    {"torch.nn.functional.alpha_dropout", "aten.alpha_dropout",
+     "Tensor input, float p=0.5, bool train=False, bool inplace=False"},
+    {"torch.nn.functional.feature_alpha_dropout", "aten.feature_alpha_dropout",
+     "Tensor input, float p=0.5, bool train=False, bool inplace=False"},
+    {"torch.as_tensor", "aten.to", "Tensor self, ScalarType? dtype=None, Device? device=None"},
+    {"torch.asarray", "aten.to",
+     "Tensor self, *, ScalarType? dtype=None, Device? device=None, bool? copy=None, bool requires_grad=False"},
+    {"torch.nn.functional.rrelu", "aten.rrelu",
+     "Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, bool inplace=False"},
     {"torch.nn.functional.relu", "aten.relu", "Tensor self, bool inplace=False"},
     {"torch.nn.functional.relu6", "aten.relu6", "Tensor self, bool inplace=False"},
     {"torch.nn.functional.silu", "aten.silu", "Tensor self, bool inplace=False"},
@@ -4431,6 +5599,13 @@ inline constexpr PythonSpelling python_methods[] = {
     {"short", "aten.to", "Tensor self, *, MemoryFormat? memory_format=None", DType::i16},
     {"char", "aten.to", "Tensor self, *, MemoryFormat? memory_format=None", DType::i8},
     {"byte", "aten.to", "Tensor self, *, MemoryFormat? memory_format=None", DType::u8},
+    {"chalf", "aten.to", "Tensor self, *, MemoryFormat? memory_format=None", DType::c32},
+    {"cfloat", "aten.to", "Tensor self, *, MemoryFormat? memory_format=None", DType::c64},
+    {"cdouble", "aten.to", "Tensor self, *, MemoryFormat? memory_format=None", DType::c128},
+    {"type", "aten.to", "Tensor self, ScalarType dtype, bool non_blocking=False"},
+    // Views of what is contiguous, and no operators of ATen, whose functions of these names copy.
+    {"resize", "python.resize", ""},
+    {"resize_as", "python.resize_as", ""},
 };
 
 /// Attributes of tensors that are operators: `getattr(x, "T")`.
@@ -4442,7 +5617,7 @@ struct PythonAttribute {
 /// All of them.
 inline constexpr PythonAttribute python_attributes[] = {
     {"T", "aten.numpy_T"}, {"mT", "aten.mT"},   {"H", "aten.matrix_H"},
-    {"mH", "aten.adjoint"}, {"real", "aten.real"}, {"imag", "aten.imag"},
+    {"mH", "aten.adjoint"}, {"real", "aten.real"}, {"imag", "aten.imag"}, {"data", "aten.detach"},
 };
 
 /// Keywords that Python's functions give to parameters ATen names otherwise.
@@ -4454,7 +5629,7 @@ struct KeywordAlias {
 /// All of them. A keyword may stand for several parameters: it means the one that the operator has.
 inline constexpr KeywordAlias keyword_aliases[] = {
     {"input", "self"}, {"self", "input"}, {"input", "indices"}, {"training", "train"}, {"axis", "dim"},
-    {"shape", "size"}, {"sizes", "size"},
+    {"shape", "size"}, {"sizes", "size"}, {"split_size_or_sections", "split_size"},
 };
 
 /// What a spelling says: the operator without overload, and where its parameters stand.
@@ -4606,6 +5781,44 @@ class ArgumentMatcher {
   return false;
 }
 
+/// What a call gives for `out`: a tensor, several in the order of the results, or None, which is nothing.
+[[nodiscard]] constexpr auto out_argument(const Graph& graph, Span<const Argument> arguments) -> std::optional<Argument> {
+  for (const Argument& a : arguments)
+    if (a.is_keyword() && graph.text(a.keyword()) == "out") return a;
+  return std::nullopt;
+}
+
+/// What a call gives for parameter `name` of Python's function, by position as `parameters` tells it, or by keyword.
+[[nodiscard]] constexpr auto option(const Graph& graph, std::string_view parameters, Span<const Argument> arguments,
+                                    std::string_view name) -> std::optional<Argument> {
+  ops::ParameterReader reader(parameters);
+  std::size_t position = 0;
+  for (auto p = reader.next(); p; p = reader.next(), ++position)
+    if (p->name == name && position < arguments.size() && !arguments[position].is_keyword()) return arguments[position];
+  for (const Argument& a : arguments)
+    if (a.is_keyword() && graph.text(a.keyword()) == name) return a;
+  return std::nullopt;
+}
+/// Whether the call says `inplace=True`.
+[[nodiscard]] constexpr auto asks_for_inplace(const Graph& graph, std::string_view parameters,
+                                              Span<const Argument> arguments) -> bool {
+  const auto inplace = option(graph, parameters, arguments, "inplace");
+  return inplace && inplace->is(ArgumentKind::boolean) && inplace->boolean();
+}
+/// Whether the call of an embedding says `max_norm`, by which it scales the rows of its table that are too long, in place.
+[[nodiscard]] constexpr auto asks_for_norm(const Graph& graph, std::string_view parameters, Span<const Argument> arguments)
+    -> bool {
+  const auto norm = option(graph, parameters, arguments, "max_norm");
+  return norm && !norm->is_none();
+}
+
+/// Whether a call of an operator without schema has to be taken for a write.
+[[nodiscard]] constexpr auto says_write(const Graph& graph, std::string_view name, Span<const Argument> arguments) -> bool {
+  const auto out = out_argument(graph, arguments);
+  return ops::name_says_write(name) || (out && !out->is_none()) || asks_for_inplace(graph, {}, arguments) ||
+         asks_for_norm(graph, {}, arguments);
+}
+
 /// Whether `arguments` can be bound to the parameters: each argument finds a parameter that takes it, and each
 /// parameter without default gets one.
 [[nodiscard]] constexpr auto binds(const Graph& graph, ops::ParameterReader parameters,
@@ -4613,6 +5826,9 @@ class ArgumentMatcher {
   const ArgumentMatcher matcher(graph, numbers_are_tensors);
   std::size_t positional = 0;
   std::size_t bound = 0;
+  std::uint32_t outs = 0;
+  const std::optional<Argument> out = out_argument(graph, arguments);
+  if (out && out->is_none()) ++bound;
   for (auto p = parameters.next(); p; p = parameters.next()) {
     const bool has_positional =
         !p->keyword_only && positional < arguments.size() && !arguments[positional].is_keyword();
@@ -4632,6 +5848,12 @@ class ArgumentMatcher {
       continue;
     }
     bool given = false;
+    if (p->written && p->keyword_only && out && out->is_sequence() && p->type == "Tensor") {
+      const auto members = graph.children(*out);
+      if (outs >= members.size() || !matcher.takes(p->type, members[outs])) return false;
+      if (++outs == members.size()) ++bound;
+      continue;
+    }
     for (const Argument& a : arguments) {
       if (!a.is_keyword() || !keyword_names(graph.text(a.keyword()), p->name)) continue;
       if (!matcher.takes(p->type, a)) return false;
@@ -4641,22 +5863,6 @@ class ArgumentMatcher {
     if (!given && !p->has_default) return false;
   }
   return bound == arguments.size();
-}
-
-/// Whether the call says `inplace=True`, by keyword or position.
-[[nodiscard]] constexpr auto asks_for_inplace(const Graph& graph, std::string_view parameters,
-                                              Span<const Argument> arguments) -> bool {
-  ops::ParameterReader reader(parameters);
-  std::size_t position = 0;
-  for (auto p = reader.next(); p; p = reader.next(), ++position) {
-    if (p->name != "inplace") continue;
-    if (position < arguments.size() && !arguments[position].is_keyword())
-      return arguments[position].is(ArgumentKind::boolean) && arguments[position].boolean();
-  }
-  for (const Argument& a : arguments)
-    if (a.is_keyword() && graph.text(a.keyword()) == "inplace")
-      return a.is(ArgumentKind::boolean) && a.boolean();
-  return false;
 }
 
 /// First overload of `set` that takes `arguments`, in Python's order where `parameters` is given.
@@ -4680,11 +5886,6 @@ class ArgumentMatcher {
 [[nodiscard]] constexpr auto resolve(const Graph& graph, NodeKind kind, std::string_view target,
                                      Span<const Argument> arguments) -> Resolution {
   Resolution result;
-  for (const Argument& a : arguments)
-    if (a.is_keyword() && a.is_node() && graph.text(a.keyword()) == "out") {
-      result.known_to_write = true;
-      return result;
-    }
   ops::Operation operation;
   Text base_text;  // keeps the composed name alive
   if (kind == NodeKind::call_method) {
@@ -4699,12 +5900,16 @@ class ArgumentMatcher {
                              : ops::operation_of_function(target);
     if (operation.base.empty()) {
       if (!ops::is_torch_function(target)) {
-        result.known_to_write = ops::name_says_write(target);
+        result.known_to_write = detail::says_write(graph, target, arguments);
         return result;
       }
       append_all(base_text, "aten.", ops::last_name(target));
       operation.base = base_text;
     }
+  }
+  if (detail::asks_for_norm(graph, operation.parameters, arguments)) {
+    result.known_to_write = true;
+    return result;
   }
   result.parameters = operation.parameters;
   result.implied_dtype = operation.dtype;
@@ -4718,7 +5923,7 @@ class ArgumentMatcher {
   } else {
     result.row = detail::choose_overload(graph, ops::find_overloads(operation.base), operation.parameters, arguments);
   }
-  if (result.row == ops::no_row) result.known_to_write = ops::name_says_write(operation.base);
+  if (result.row == ops::no_row) result.known_to_write = detail::says_write(graph, operation.base, arguments);
   return result;
 }
 
@@ -6453,6 +7658,18 @@ class Call {
   Span<const ops::Parameter> parameters_;  ///< of the operator; empty: to be read from its schema
 };
 
+/// The indices that `tensor_split`, `hsplit` and their kind cut at; none where they are told how many parts to make: one
+/// number alone.
+[[nodiscard]] constexpr auto cuts_of(const Call& call) -> std::optional<Pool<SymInt>> {
+  const auto given = call.given("indices");
+  if (!given) return std::nullopt;
+  auto cuts = call.integers("indices");
+  if (given->is_sequence()) return cuts;
+  // One by one: `x.hsplit(1, 2)`. What follows in `x.tensor_split(2, 0)` is a dimension.
+  const bool has_many = cuts && cuts->size() > 1 && call.schema().base() != "aten.tensor_split";
+  return has_many ? cuts : std::nullopt;
+}
+
 /// The innermost frame of a Python stack trace, file and line. Empty where the trace has none. O(length of the trace).
 [[nodiscard]] constexpr auto innermost_frame(std::string_view trace) -> SourcePlace {
   SourcePlace place;
@@ -6481,14 +7698,6 @@ class Call {
   d.model = model_line(graph, id);
   return d;
 }
-
-namespace detail {
-/// Says in which graph inside the graph errors are.
-[[nodiscard]] constexpr auto in_subgraph(std::uint32_t number, Diagnostics errors) -> Diagnostics {
-  for (Diagnostic& d : errors) d.message = text_of("in subgraph ", number, ": ", d.message);
-  return errors;
-}
-}  // namespace detail
 
 }  // namespace fxpass
 
@@ -7067,7 +8276,7 @@ concept NamedByConstant =
     NamedStatically<T> && requires { typename Constant<std::string_view(T::name).size()>; };
 /// The name says something.
 template <class T>
-concept NamedByText = NamedByConstant<T> && (std::string_view(T::name).size() != 0);
+concept NamedByText = NamedByConstant<T> && !std::string_view(T::name).empty();
 
 /// Has each member that a pass or a fact is asked for.
 struct MemberDecoy {
@@ -8575,14 +9784,14 @@ class Context {
   /// A pass that has found nothing to change says so here: observers need not look for a difference.
   /// `VerifyEach` proves it. Of a pass that only looks it is known without a word.
   constexpr void claim_unchanged() { claims_unchanged_ = true; }
-  [[nodiscard]] constexpr auto claims_unchanged() const -> bool { return claims_unchanged_; }
+  [[nodiscard]] constexpr auto claims_unchanged() const -> bool { return claims_unchanged_ && !has_changed_nested_; }
 
   /// Adds what the pass has said of a graph inside its graph, which `nested` has: the pass has changed nothing if it has
-  /// changed neither.
+  /// changed neither, whichever it is done with first.
   constexpr void add_nested(const Context& nested) {
     for (const Diagnostic& warning : nested.warnings_) warn(warning);
     for (const Statistic& statistic : nested.statistics_) count(statistic.key, statistic.value);
-    claims_unchanged_ = claims_unchanged_ && nested.claims_unchanged_;
+    has_changed_nested_ = has_changed_nested_ || !nested.claims_unchanged();
   }
 
  private:
@@ -8590,6 +9799,7 @@ class Context {
   std::vector<Statistic> statistics_;
   std::vector<Renumbering> moves_;
   bool claims_unchanged_ = false;
+  bool has_changed_nested_ = false;
 };
 
 }  // namespace fxpass
@@ -8721,14 +9931,13 @@ using observers_verdict = decltype(detail::judge_observers<O...>());
 ///   * `finish` leaves the nodes alone, and knows that ids of the sweep are no longer those of the graph.
 ///
 /// A call may run graphs inside the graph: the branches of `cond`. A forward pass visits these too, each in a traversal of
-/// its own behind that of the graph around it, with a state of its own; counts are added up. Artifacts are of one graph:
-/// a pass that has some sees to the graphs inside itself, at the node that runs them.
+/// its own when it comes to the first call that runs it, with a state of its own; counts are added up. Artifacts are of
+/// one graph: a pass that has some sees to the graphs inside itself, at the node that runs them.
 
 namespace fxpass {
 
 namespace detail {
-template <class... P>
-class SweepRunner;
+class SweepCourse;
 }
 
 /// The place of a traversal: the node that is visited, and the editor that all passes of the traversal share.
@@ -8761,8 +9970,7 @@ class Sweep {
   }
 
  private:
-  template <class... P>
-  friend class detail::SweepRunner;
+  friend class detail::SweepCourse;
   constexpr Sweep(Graph& graph, Replacements* replaced) : graph_(&graph), replaced_(replaced) {}
   constexpr void take_replacements() {
     if (editor_) editor_->take_replacements(replaced_[author_]);
@@ -8785,10 +9993,6 @@ using filled_in_by = establishes_of<typename ProtocolOf<P>::type>;
 template <class P>
 using sweep_state = decltype(std::declval<const P&>().begin(std::declval<Graph&>(), std::declval<artifacts_for<P>&>(),
                                                             std::declval<Context&>()));
-
-}  // namespace detail
-
-namespace detail {
 
 template <class... F>
 [[nodiscard]] consteval auto any_has_artifact(facts<F...>) -> bool {
@@ -8829,16 +10033,16 @@ using PassSet = std::uint64_t;
 inline constexpr std::size_t max_passes_in_sweep = 64;
 
 /// Which passes want which nodes: `wants` of all passes, asked once for each operator.
-template <class... P>
 class WantTable {
  public:
-  constexpr explicit WantTable(const Graph& graph) {
+  /// `set_of` asks all passes.
+  constexpr WantTable(const Graph& graph, auto (*set_of)(const Operator&)->PassSet) : set_of_(set_of) {
     for (std::size_t kind = 0; kind < by_kind_.size(); ++kind) {
       Operator none;
       none.kind = static_cast<NodeKind>(kind);
       none.takes_device = none.kind != NodeKind::placeholder && none.kind != NodeKind::get_attr &&
                           none.kind != NodeKind::output;
-      by_kind_[kind] = set_of(none);
+      by_kind_[kind] = set_of_(none);
     }
     by_operator_.reserve(static_cast<std::uint32_t>(graph.operators().size()));
     by_operator_.push_back(static_cast<PassSet>(-1));  // "no operator": `by_kind_` says more
@@ -8847,9 +10051,9 @@ class WantTable {
   /// Takes in the operators that edits have added.
   constexpr void grow(const Graph& graph) {
     while (by_operator_.size() < graph.operators().size())
-      by_operator_.push_back(set_of(graph.operators()[by_operator_.size()]));
+      by_operator_.push_back(set_of_(graph.operators()[by_operator_.size()]));
   }
-  /// Pass `bit` wants every node.
+  /// The passes in `bit` want every node.
   constexpr void add_every_node(PassSet bit) { every_ |= bit; }
   /// The first of `nodes` from `begin` on that one of `passes` may want: a call that one wants, or a node that calls
   /// nothing. As many as there are if there is none.
@@ -8867,16 +10071,167 @@ class WantTable {
   }
 
  private:
-  [[nodiscard]] static constexpr auto set_of(const Operator& op) -> PassSet {
-    PassSet set = 0;
-    PassSet bit = 1;
-    ((set |= P::wants(op) ? bit : 0, bit <<= 1U), ...);
-    return set;
-  }
-
+  auto (*set_of_)(const Operator&) -> PassSet;
   Pool<PassSet> by_operator_;         ///< of calls
   std::array<PassSet, 6> by_kind_{};  ///< of nodes without an operator
   PassSet every_ = 0;                 ///< who wants all of them
+};
+
+/// What a traversal does without knowing the types of its passes, so that it is compiled once.
+///
+/// At each node of the graph as it was, passes take turns in pipeline order. A turn visits the nodes that earlier
+/// passes inserted at this place, then the node itself, each after the graphs that it runs; and then carries out the
+/// pass's replacements in what later passes will see there. A pass that fails is left out from then on, and those behind
+/// it; those before it go on.
+class SweepCourse {
+ protected:
+  constexpr SweepCourse(Graph& graph, std::size_t passes, auto (*set_of)(const Operator&)->PassSet)
+      : replaced_(passes),
+        sweep_(graph, replaced_.data()),
+        wants_(graph, set_of),
+        may_run_graphs_(!graph.subgraphs().empty()) {}
+
+  [[nodiscard]] static constexpr auto bit(std::size_t pass) -> PassSet { return PassSet{1} << pass; }
+  [[nodiscard]] constexpr auto is_running(std::size_t pass) const -> bool { return (running_ & bit(pass)) != 0; }
+
+  /// Goes on to the first place from node `i` on where something is to be done; false if there is none among the `count`
+  /// nodes of the graph as it was.
+  [[nodiscard, gnu::always_inline]] constexpr auto find_place(std::uint32_t& i, std::uint32_t count) -> bool {
+    const Graph& graph = sweep_.graph();
+    for (;; ++i) {
+      if (!has_replaced_ && !may_run_graphs_) i = wants_.find(graph.nodes().first(count), i, running_);
+      if (i >= count) return false;
+      place_ = NodeId{i};
+      wanted_ = wants_[graph.node(place_)] & running_;
+      if (wanted_ == 0 && !uses_replaced(place_) && !runs_graphs(place_)) continue;
+      here_.clear();
+      has_changed_ = false;
+      return true;
+    }
+  }
+  /// Whether the turn of a pass is an empty one.
+  [[nodiscard, gnu::always_inline]] constexpr auto has_nothing_to_do(std::size_t pass) const -> bool {
+    return (wanted_ & bit(pass)) == 0 && (!has_replaced_ || replaced_[pass].empty() || !is_running(pass));
+  }
+  [[gnu::always_inline]] constexpr void go_to(std::size_t pass, NodeId id) {
+    sweep_.id_ = id;
+    sweep_.author_ = static_cast<std::uint16_t>(pass);
+  }
+  [[gnu::always_inline]] constexpr void tell_editor_who(std::size_t pass) {
+    if (sweep_.editor_) sweep_.editor_->set_author(static_cast<std::uint16_t>(pass));
+  }
+  /// Whether the visit has put nodes in, taken some out, or changed what the node calls: there were `count` nodes before,
+  /// and it called `op`.
+  [[nodiscard, gnu::always_inline]] constexpr auto has_edited(std::uint32_t count, OpId op) const -> bool {
+    return sweep_.graph().node_count() != count || (sweep_.editor_ && sweep_.editor_->has_replacements()) ||
+           sweep_.wants_every_node_ || sweep_.graph().node(sweep_.id_).op != op;
+  }
+  /// Of what the pass has done at a node, before which there were `count` nodes. Appends to `behind` what it inserted, and
+  /// then the node, if it inserted anything.
+  constexpr void take_note(std::size_t pass, std::uint32_t count, Pool<NodeId>& behind) {
+    if (sweep_.wants_every_node_) wants_.add_every_node(bit(pass));
+    sweep_.wants_every_node_ = false;
+    // The node may call another operator now, and one that is new to the graph.
+    wants_.grow(sweep_.graph());
+    has_changed_ = true;
+    if (sweep_.editor_) {
+      sweep_.take_replacements();
+      has_replaced_ = has_replaced_ || !replaced_[pass].empty();
+    }
+    may_run_graphs_ = !sweep_.graph().subgraphs().empty();
+    const std::uint32_t after = sweep_.graph().node_count();
+    for (std::uint32_t n = count; n < after; ++n) behind.push_back(NodeId{n});
+    if (after != count) behind.push_back(sweep_.id_);
+  }
+  [[nodiscard, gnu::always_inline]] constexpr auto is_erased(NodeId id) const -> bool {
+    return sweep_.editor_ && sweep_.editor_->is_erased(id);
+  }
+  /// Carries out in node `id` what the pass has replaced.
+  [[gnu::always_inline]] constexpr void replace_operands(std::size_t pass, NodeId id) {
+    if (has_replaced_ && !replaced_[pass].empty())
+      replace_operands(sweep_.graph().mutable_arguments(id), replaced_[pass], id);
+  }
+  /// Who, of the passes that follow, wants the nodes that are here now, and call what they call now.
+  constexpr void look_again() {
+    has_changed_ = false;
+    wanted_ = here_.empty() ? wants_[sweep_.graph().node(place_)] : 0;
+    for (const NodeId id : here_) wanted_ |= wants_[sweep_.graph().node(id)];
+    wanted_ &= running_;
+  }
+  /// The graphs that node `id` runs and the pass has not visited.
+  [[nodiscard]] constexpr auto take_graphs_due(std::size_t pass, NodeId id) -> Pool<std::uint32_t> {
+    Pool<std::uint32_t> due;
+    sweep_.graph().for_each_subgraph(id, [&](std::uint32_t number) {
+      if (has_visited_.size() <= number) has_visited_.resize(number + 1, 0);
+      if ((has_visited_[number] & bit(pass)) == 0) due.push_back(number);
+      has_visited_[number] |= bit(pass);
+    });
+    return due;
+  }
+  /// Takes over how pass `pass` did in graph `number`. False if it failed.
+  constexpr auto take_outcome(std::size_t pass, std::uint32_t number, SweepOutcome outcome, Context& of_pass,
+                              const Context& nested) -> bool {
+    of_pass.add_nested(nested);
+    if (outcome.failed == no_pass) return true;
+    fail(pass, in_subgraph(number, std::move(outcome.errors)));
+    return false;
+  }
+  constexpr void commit() {
+    if (!sweep_.editor_ || running_ == 0) return;
+    outcome_.movers = sweep_.editor_->movers();
+    outcome_.moved = sweep_.editor_->commit();
+  }
+  constexpr void fail(std::size_t pass, Diagnostics errors) {
+    running_ &= bit(pass) - 1;
+    wanted_ &= running_;
+    outcome_.failed = pass;
+    outcome_.errors = std::move(errors);
+  }
+
+ private:
+  [[nodiscard]] constexpr auto uses_replaced(NodeId id) -> bool {
+    for (Replacements& replaced : replaced_) {
+      if (replaced.empty()) continue;
+      bool found = false;
+      sweep_.graph().for_each_operand(id, [&](NodeId used) { found = found || replaced[used] != used; });
+      if (found) return true;
+    }
+    return false;
+  }
+  [[nodiscard]] constexpr auto runs_graphs(NodeId id) const -> bool {
+    bool found = false;
+    if (may_run_graphs_)
+      sweep_.graph().for_each_subgraph(id, [&](std::uint32_t) { found = true; });
+    return found;
+  }
+  /// In the arguments of node `user`, which uses itself what it stands for from then on.
+  constexpr void replace_operands(Span<Argument> arguments, Replacements& replaced, NodeId user) {
+    for (Argument& a : arguments) {
+      if (a.is_node()) {
+        if (const NodeId by = replaced[a.node()]; by != user) a = Argument(by).with_keyword(a.keyword());
+      } else if (a.is_group()) {
+        replace_operands(sweep_.graph().mutable_children(a), replaced, user);
+      }
+    }
+  }
+
+  std::vector<Replacements> replaced_;  ///< by pass: it does not see its own before the next traversal
+  bool has_replaced_ = false;           ///< any of them
+
+ protected:
+  Sweep sweep_;
+  WantTable wants_;
+  NodeId place_;         ///< the node of the graph as it was
+  Pool<NodeId> here_;    ///< the nodes at this place, as the pass whose turn it is sees them; empty: that one alone
+  Pool<NodeId> behind_;  ///< as the next one will
+  PassSet wanted_ = 0;        ///< who wants one of them
+  bool has_changed_ = false;  ///< whether they have, since that was found out
+  bool may_run_graphs_;       ///< whether there are graphs inside the graph
+  SweepOutcome outcome_;
+
+ private:
+  PassSet running_ = static_cast<PassSet>(-1);  ///< who has not failed, and stands before all who have
+  Pool<PassSet> has_visited_;                   ///< by graph inside the graph: who has
 };
 
 template <std::size_t I, class State>
@@ -8890,181 +10245,96 @@ struct SweepStates<std::index_sequence<I...>, P...> : SweepState<I, sweep_state<
 
 /// Runs forward passes in one traversal, so that graph, artifacts, warnings and errors are what they would be if each pass
 /// had run by itself.
-///
-/// How: at each node of the graph as it was, passes take turns in pipeline order. A turn visits the nodes that earlier
-/// passes inserted at this place, then the node itself, and then carries out the pass's replacements in what later
-/// passes will see there. A pass that fails is left out from then on, and those behind it; those before it go on.
 template <class... P>
-class SweepRunner {
+class SweepRunner : SweepCourse {
   static constexpr std::size_t count = sizeof...(P);
   static_assert(count <= max_passes_in_sweep);
   using Indices = std::index_sequence_for<P...>;
 
  public:
   /// `contexts` has a context for each pass.
-  [[nodiscard]] static constexpr auto run(Graph& graph, std::array<Context, count>& contexts, artifacts_for<P>... artifacts,
+  [[nodiscard]] static constexpr auto run(Graph& graph, Context* contexts, artifacts_for<P>... artifacts,
                                           const P&... passes) -> SweepOutcome {
     return SweepRunner(graph).sweep(Indices(), contexts, artifacts..., passes...);
   }
 
  private:
-  constexpr explicit SweepRunner(Graph& graph) : sweep_(graph, replaced_.data()), wants_(graph) {}
+  constexpr explicit SweepRunner(Graph& graph) : SweepCourse(graph, count, set_of) {}
 
+  [[nodiscard]] static constexpr auto set_of(const Operator& op) -> PassSet {
+    PassSet set = 0;
+    PassSet bit = 1;
+    ((set |= P::wants(op) ? bit : 0, bit <<= 1U), ...);
+    return set;
+  }
   template <std::size_t... I>
-  constexpr auto sweep(std::index_sequence<I...>, std::array<Context, count>& contexts, artifacts_for<P>&... artifacts,
+  constexpr auto sweep(std::index_sequence<I...>, Context* contexts, artifacts_for<P>&... artifacts,
                        const P&... passes) -> SweepOutcome {
-    Graph& graph = *sweep_.graph_;
-    SweepStates<Indices, P...> states{{passes.begin(graph, artifacts, contexts[I])}...};
-    const std::uint32_t old_count = graph.node_count();
-    for (std::uint32_t i = 0; i < old_count; ++i) {
-      if (!has_replaced_) i = wants_.find(graph.nodes().first(old_count), i, running_);
-      if (i == old_count) break;
-      wanted_ = wants_[graph.node(NodeId{i})] & running_;
-      if (wanted_ == 0 && !uses_replaced(NodeId{i})) continue;
-      place_ = NodeId{i};
-      here_.clear();
-      has_changed_ = false;
-      (turn<I>(passes, static_cast<SweepState<I, sweep_state<P>>&>(states).value), ...);
-      if (running_ == 0) break;
-    }
-    if (sweep_.editor_ && running_ != 0) {
-      outcome_.movers = sweep_.editor_->movers();
-      outcome_.moved = sweep_.editor_->commit();
-    }
-    (finish<I>(passes, static_cast<SweepState<I, sweep_state<P>>&>(states).value, contexts[I]), ...);
+    SweepStates<Indices, P...> states{{passes.begin(sweep_.graph(), artifacts, contexts[I])}...};
+    const std::uint32_t count_before = sweep_.graph().node_count();
+    for (std::uint32_t i = 0; find_place(i, count_before); ++i)
+      (turn(I, passes, static_cast<SweepState<I, sweep_state<P>>&>(states).value, contexts[I]), ...);
+    commit();
+    (finish(I, passes, static_cast<SweepState<I, sweep_state<P>>&>(states).value, contexts[I]), ...);
     return std::move(outcome_);
   }
 
-  template <std::size_t I>
-  static constexpr PassSet bit = PassSet{1} << I;
-
-  template <std::size_t I, class Pass, class State>
-  constexpr void turn(const Pass& pass, State& state) {
-    if ((wanted_ & bit<I>) == 0 && (replaced_[I].empty() || (running_ & bit<I>) == 0)) return;
+  template <class Pass, class State>
+  constexpr void turn(std::size_t number, const Pass& pass, State& state, Context& context) {
+    if (has_nothing_to_do(number) && !(may_run_graphs_ && is_running(number))) return;
     if (here_.empty()) {
-      take<I>(pass, state, place_, wanted_, here_);
+      take(number, pass, state, context, place_, wanted_, here_);
     } else {
       behind_.clear();
       for (std::uint32_t k = 0; k < here_.size(); ++k) {
         const NodeId id = here_[k];
-        if (!take<I>(pass, state, id, wants_[sweep_.graph_->node(id)], behind_)) return;
+        if (!take(number, pass, state, context, id, wants_[sweep_.graph().node(id)], behind_)) return;
         if (behind_.empty() || behind_.back() != id) behind_.push_back(id);
       }
       std::swap(here_, behind_);
     }
-    if constexpr (I + 1 < count)
-      if (has_changed_) look_again();
+    if (has_changed_ && number + 1 < count) look_again();
   }
-  /// Who, of the passes that follow, wants the nodes that are here now, and call what they call now.
-  constexpr void look_again() {
-    has_changed_ = false;
-    wanted_ = here_.empty() ? wants_[sweep_.graph_->node(place_)] : 0;
-    for (const NodeId id : here_) wanted_ |= wants_[sweep_.graph_->node(id)];
-    wanted_ &= running_;
-  }
-  /// Pass `I` at one node, which the passes in `wanted` want. Appends to `behind` what it inserted, and then the node, if
-  /// it inserted anything. False if it failed.
-  template <std::size_t I, class Pass, class State>
-  constexpr auto take(const Pass& pass, State& state, NodeId id, PassSet wanted, Pool<NodeId>& behind) -> bool {
-    Graph& graph = *sweep_.graph_;
-    if (sweep_.editor_) {
-      if (sweep_.editor_->is_erased(id)) return true;
-      sweep_.editor_->set_author(I);
-    }
-    if ((wanted & bit<I>) != 0) {
-      const std::uint32_t before = graph.node_count();
-      const OpId op = graph.node(id).op;
-      sweep_.id_ = id;
-      sweep_.author_ = I;
+  /// A pass at one node, which the passes in `wanted` want. False if it failed.
+  template <class Pass, class State>
+  constexpr auto take(std::size_t number, const Pass& pass, State& state, Context& context, NodeId id, PassSet wanted,
+                      Pool<NodeId>& behind) -> bool {
+    if (is_erased(id)) return true;
+    if constexpr (!has_artifacts<Pass>)
+      if (may_run_graphs_ && !sweep_nested(number, pass, context, id)) return false;
+    tell_editor_who(number);
+    if ((wanted & bit(number)) != 0) {
+      const std::uint32_t before = sweep_.graph().node_count();
+      const OpId op = sweep_.graph().node(id).op;
+      go_to(number, id);
       Status status = pass.visit(state, sweep_);
       if (!status) {
-        fail(I, std::move(status.error()));
+        fail(number, std::move(status.error()));
         return false;
       }
-      const bool has_edited = graph.node_count() != before || (sweep_.editor_ && sweep_.editor_->has_replacements());
-      if (has_edited || sweep_.wants_every_node_ || graph.node(id).op != op) {
-        take_note<I>();
-        take_insertions(id, before, behind);
-      }
+      if (has_edited(before, op)) take_note(number, before, behind);
     }
-    if (!replaced_[I].empty()) replace_operands(graph.mutable_arguments(id), replaced_[I]);
+    replace_operands(number, id);
     return true;
   }
-  /// Appends to `behind` what was inserted before node `id` since there were `before` nodes, and then the node.
-  constexpr void take_insertions(NodeId id, std::uint32_t before, Pool<NodeId>& behind) {
-    const std::uint32_t after = sweep_.graph_->node_count();
-    for (std::uint32_t n = before; n < after; ++n) behind.push_back(NodeId{n});
-    if (after != before) behind.push_back(id);
+  template <class Pass, class State>
+  constexpr void finish(std::size_t number, const Pass& pass, State& state, Context& context) {
+    if (!is_running(number)) return;
+    Status status = pass.finish(state, sweep_.graph(), context);
+    if (!status) fail(number, std::move(status.error()));
   }
-  /// Of what pass `I` has done at a node.
-  template <std::size_t I>
-  constexpr void take_note() {
-    if (sweep_.wants_every_node_) wants_.add_every_node(bit<I>);
-    sweep_.wants_every_node_ = false;
-    // The node may call another operator now, and one that is new to the graph.
-    wants_.grow(*sweep_.graph_);
-    has_changed_ = true;
-    if (!sweep_.editor_) return;
-    sweep_.take_replacements();
-    has_replaced_ = has_replaced_ || !replaced_[I].empty();
-  }
-  template <std::size_t I, class Pass, class State>
-  constexpr void finish(const Pass& pass, State& state, Context& context) {
-    if ((running_ & bit<I>) == 0) return;
-    Status status = pass.finish(state, *sweep_.graph_, context);
-    if constexpr (!has_artifacts<Pass>)
-      if (status && !sweep_.graph_->subgraphs().empty()) status = sweep_nested(pass, *sweep_.graph_, context);
-    if (!status) fail(I, std::move(status.error()));
-  }
-  /// Has a pass visit the graphs inside the graph, and those inside them.
+  /// Has a pass visit the graphs that node `id` runs, and those inside them. False if it failed.
   template <class Pass>
-  static constexpr auto sweep_nested(const Pass& pass, Graph& graph, Context& context) -> Status {
-    for (const std::uint32_t number : graph.subgraphs_in_use()) {
+  constexpr auto sweep_nested(std::size_t number, const Pass& pass, Context& context, NodeId id) -> bool {
+    for (const std::uint32_t graph : take_graphs_due(number, id)) {
       ArtifactSlots<> none;
-      std::array<Context, 1> contexts;
-      SweepOutcome outcome = SweepRunner<Pass>::run(graph.mutable_subgraph(number), contexts, artifacts_for<Pass>(none), pass);
-      context.add_nested(contexts[0]);
-      if (outcome.failed != no_pass) return in_subgraph(number, std::move(outcome.errors));
+      Context nested;
+      SweepOutcome outcome = SweepRunner<Pass>::run(sweep_.graph().mutable_subgraph(graph), &nested,
+                                                    artifacts_for<Pass>(none), pass);
+      if (!take_outcome(number, graph, std::move(outcome), context, nested)) return false;
     }
-    return {};
+    return true;
   }
-  constexpr void fail(std::size_t pass, Diagnostics errors) {
-    running_ &= (PassSet{1} << pass) - 1;
-    wanted_ &= running_;
-    outcome_.failed = pass;
-    outcome_.errors = std::move(errors);
-  }
-
-  [[nodiscard]] constexpr auto uses_replaced(NodeId id) -> bool {
-    for (Replacements& replaced : replaced_) {
-      if (replaced.empty()) continue;
-      bool found = false;
-      sweep_.graph_->for_each_operand(id, [&](NodeId used) { found = found || replaced[used] != used; });
-      if (found) return true;
-    }
-    return false;
-  }
-  constexpr void replace_operands(Span<Argument> arguments, Replacements& replaced) {
-    for (Argument& a : arguments) {
-      if (a.is_node()) {
-        a = Argument(replaced[a.node()]).with_keyword(a.keyword());
-      } else if (a.is_group()) {
-        replace_operands(sweep_.graph_->mutable_children(a), replaced);
-      }
-    }
-  }
-
-  std::array<Replacements, count> replaced_;  ///< by pass: it does not see its own before the next traversal
-  bool has_replaced_ = false;                 ///< any of them
-  Sweep sweep_;
-  WantTable<P...> wants_;
-  NodeId place_;         ///< the node of the graph as it was
-  Pool<NodeId> here_;    ///< the nodes at this place, as the pass whose turn it is sees them; empty: that one alone
-  Pool<NodeId> behind_;  ///< as the next one will
-  PassSet wanted_ = 0;           ///< who wants one of them
-  bool has_changed_ = false;     ///< whether they have, since that was found out
-  PassSet running_ = static_cast<PassSet>(-1);  ///< who has not failed, and stands before all who have
-  SweepOutcome outcome_;
 };
 
 }  // namespace detail
@@ -10023,7 +11293,7 @@ class Run<facts<F...>> {
     constexpr std::array<std::string_view, sizeof...(Pass)> names{Pass::name...};
     std::array<Context, sizeof...(Pass)> contexts;
     SweepOutcome outcome =
-        SweepRunner<Pass...>::run(graph_, contexts, artifacts_for<Pass>(slots_)..., passes...);
+        SweepRunner<Pass...>::run(graph_, contexts.data(), artifacts_for<Pass>(slots_)..., passes...);
     if (outcome.moved) contexts.back().renumbered(*std::move(outcome.moved));
     for (std::size_t k = 0; k < contexts.size() && k < outcome.failed && outcome.movers != 0; ++k) {
       if ((outcome.movers >> k & 1U) == 0 || !is_in_place(plans[k])) continue;
@@ -12871,10 +14141,23 @@ inline constexpr std::string_view unknown_number = "unknown";
   return j == b.rank() && a.offset == b.offset;
 }
 
+/// Whether each dimension steps over all that those behind it span, as in a row-major tensor: then no two elements share a
+/// place. Cheap, for it is true of nearly all tensors. O(rank).
+[[nodiscard]] constexpr auto is_row_major_without_overlap(Span<const std::int64_t> sizes,
+                                                          Span<const std::int64_t> strides) -> bool {
+  std::int64_t reach = 0;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    if (sizes[i] == 1) continue;
+    if (strides[i] <= reach) return false;
+    reach += (sizes[i] - 1) * strides[i];
+  }
+  return true;
+}
+
 /// Whether several elements share a place: by an expanded dimension, or in windows that overlap. O(rank^2) where each
 /// stride reaches over all that smaller ones span; else O(places), and of more than 2^28 places it is taken to be so.
 [[nodiscard]] constexpr auto overlaps_itself(const Geometry& g) -> bool {
-  if (g.element_count() <= 1) return false;
+  if (g.element_count() <= 1 || is_row_major_without_overlap(g.sizes.view(), g.strides.view())) return false;
   // Dimensions by ascending stride, those of size 1 left out.
   SmallPool<std::uint32_t, 8> order;
   for (std::uint32_t i = 0; i < g.rank(); ++i) {
@@ -13052,6 +14335,17 @@ struct SliceArgument {
   if (b.end < b.start) b.end = b.start;
   b.step = step;
   return b;
+}
+
+/// Piece `index` of a dimension of `size` that is cut at indices (`tensor_split`): what Python's slices between them are,
+/// which may leave elements out or have some in common.
+[[nodiscard]] constexpr auto piece_between(Span<const std::int64_t> cuts, std::size_t index, std::int64_t size)
+    -> SliceBounds {
+  std::optional<std::int64_t> start;
+  std::optional<std::int64_t> end;
+  if (index > 0) start = cuts[index - 1];
+  if (index < cuts.size()) end = cuts[index];
+  return clamp_slice(start, end, 1, size);
 }
 
 /// Sizes with one -1 replaced by what is left of `count` elements; none if that does not come out even.
@@ -13508,6 +14802,11 @@ class AliasAnalysis {
     return g;
   }
 
+  /// Whether several elements of a view share a place. Needs `has_geometry`.
+  [[nodiscard]] constexpr auto overlaps_itself(const View& v) const -> bool {
+    return !is_row_major_without_overlap(sizes(v), strides(v)) && fxpass::overlaps_itself(geometry(v));
+  }
+
   // Growing it -------------------------------------------------------------------------------------------------------
   /// Node `id` is view `view`.
   constexpr void set_view(NodeId id, std::uint32_t view) {
@@ -13611,10 +14910,55 @@ class AliasAnalysis {
 
 namespace fxpass {
 
+namespace detail {
+/// Whether a call of dropout drops elements and scales the others, or gives its argument as it is; none if that is not
+/// known before the program runs.
+[[nodiscard]] constexpr auto drops_elements(const Call& call) -> std::optional<bool> {
+  const auto train = call.boolean("train");
+  const auto p = call.real("p");
+  if ((train && !*train) || (p && *p == 0.0)) return false;
+  return train && p ? std::optional(true) : std::nullopt;
+}
+
+/// What an in-place operator writes: its first parameter, `self` or `input`.
+[[nodiscard]] constexpr auto written_operand(const Call& call) -> NodeId {
+  const auto arguments = call.graph().arguments(call.id());
+  if (call.op().parameters == TextId{} && !arguments.empty() && !arguments[0].is_keyword())
+    return arguments[0].is_node() ? arguments[0].node() : no_node;
+  if (const NodeId self = call.operand("self"); self != no_node) return self;
+  return call.operand("input");
+}
+
+/// What a call gives for its `out=` tensors, in the order of the results: `out=y`, `values=v, indices=i`, `out=(v, i)`. None
+/// stands for what it does not give.
+[[nodiscard]] constexpr auto out_arguments(const Call& call) -> Pool<Argument> {
+  const Graph& graph = call.graph();
+  const auto arguments = graph.arguments(call.id());
+  const auto all = out_argument(graph, arguments);
+  const bool is_group = all && all->is_sequence();
+  Pool<Argument> outs;
+  ops::ParameterReader reader = call.schema().parameters();
+  for (auto p = reader.next(); p; p = reader.next()) {
+    if (!ops::detail::is_out_tensor(*p)) continue;
+    Argument given;
+    if (is_group) {
+      const auto members = graph.children(*all);
+      if (outs.size() < members.size()) given = members[outs.size()];
+    } else {
+      for (const Argument& a : arguments)
+        if (a.is_keyword() && graph.text(a.keyword()) == p->name) given = a;
+    }
+    outs.push_back(given.with_keyword({}));
+  }
+  return outs;
+}
+}  // namespace detail
+
 /// What a Python index selects.
 struct IndexedView {
   std::uint32_t view = no_view;  ///< after integers, slices, None and Ellipsis; no_view: not decidable here
   bool has_tensors = false;      ///< and index tensors besides, which copy or scatter
+  bool has_booleans = false;     ///< and True or False, which PyTorch takes for index tensors
   bool writes_nothing = false;   ///< the index holds False
 };
 
@@ -13960,6 +15304,7 @@ class ViewMaker {
         }
         case ArgumentKind::boolean:
           // True adds a dimension of size 1; False one of size 0, so that nothing is written.
+          result.has_booleans = true;
           if (!item.boolean()) result.writes_nothing = true;
           [[fallthrough]];
         case ArgumentKind::none:
@@ -14014,7 +15359,7 @@ class ViewMaker {
     return analysis_.geometry(analysis_.view(view));
   }
   constexpr auto add(std::uint32_t parent, ViewStep step, const Geometry& g) const -> std::uint32_t {
-    if (step.takes_part() && g.element_count() != 0 && overlaps_itself(geometry(parent)))
+    if (step.takes_part() && g.element_count() != 0 && analysis_.overlaps_itself(analysis_.view(parent)))
       if (const auto of_storage = strided(parent, g)) return *of_storage;
     return analysis_.add_view(parent, step, analysis_.view(parent).dtype, &g);
   }
@@ -14276,6 +15621,7 @@ class ViewRules {
         return or_opaque(view, parent, id);
       }
       case ops::ViewRule::move_dimensions: {
+        if (from.has_geometry && from.rank == 0) return parent;
         const auto order = moved_order(call, from.rank);
         return or_opaque(order ? make_.permute(parent, order->view()) : std::nullopt, parent, id);
       }
@@ -14314,7 +15660,7 @@ class ViewRules {
         if (arguments.size() != 2) return make_.opaque(parent, id);
         const IndexedView indexed = make_.index(parent, arguments[1]);
         if (indexed.view != no_view) {
-          if (!indexed.has_tensors && !indexed.writes_nothing) return indexed.view;
+          if (!indexed.has_tensors && !indexed.has_booleans) return indexed.view;
           return std::nullopt;
         }
         return is_copying_index(arguments[1]) ? std::nullopt : std::optional(make_.opaque(parent, id));
@@ -14324,15 +15670,16 @@ class ViewRules {
         if (!from.has_geometry) return make_.opaque(parent, id);
         const auto given = call.given("memory_format");
         const bool is_named = given && given->is(ArgumentKind::memory_format);
-        const MemoryFormat format = is_named ? given->memory_format() : MemoryFormat::contiguous_format;
+        // What is not contiguous PyTorch refuses to preserve.
+        const bool is_any = !is_named || given->memory_format() == MemoryFormat::preserve_format;
+        const MemoryFormat format = is_any ? MemoryFormat::contiguous_format : given->memory_format();
         if (given && !is_named) return make_.opaque(parent, id);
         return is_contiguous(analysis_.geometry(from), format) ? std::optional(parent) : std::nullopt;
       }
       case ops::ViewRule::maybe_dropout: {
-        const auto train = call.boolean("train");
-        const auto p = call.real("p");
-        if (!train || !p) return make_.opaque(parent, id);
-        return *train && *p != 0.0 ? std::nullopt : std::optional(parent);
+        const auto drops = detail::drops_elements(call);
+        if (!drops) return make_.opaque(parent, id);
+        return *drops ? std::nullopt : std::optional(parent);
       }
       case ops::ViewRule::split:
       case ops::ViewRule::unbind: {
@@ -14352,8 +15699,8 @@ class ViewRules {
     return make_.opaque(parent, id);
   }
 
-  /// A list of neighbouring parts of dimension `dim`, whose lengths the metadata of the results states; of `unbind`, of all
-  /// selections. Opaque where those are not known.
+  /// A list of parts of dimension `dim`: between indices, or neighbours whose lengths the metadata of the results states; of
+  /// `unbind`, of all selections. Opaque where those are not known.
   [[nodiscard]] constexpr auto pieces(const Call& call, std::uint32_t parent, std::int64_t dim) const -> std::uint32_t {
     const NodeId id = call.id();
     const View from = analysis_.view(parent);
@@ -14361,12 +15708,23 @@ class ViewRules {
     const auto metas = graph_.values(id);
     if (!d || metas.empty()) return make_.opaque(parent, id);
     const ops::ViewRule rule = call.op().view;
+    const auto given = cuts_of(call);
+    Pool<std::int64_t> cuts;
+    for (std::uint32_t i = 0; given && i < given->size(); ++i) {
+      if ((*given)[i].is_symbolic()) return make_.opaque(parent, id);
+      cuts.push_back((*given)[i].value());
+    }
+    if (call.has("tensor_indices_or_sections")) return make_.opaque(parent, id);
     Pool<std::int64_t> members;
     std::int64_t start = 0;
     for (const TensorMeta& meta : metas) {
       const auto g = meta.known ? geometry_of(graph_, meta) : std::nullopt;
       std::optional<std::uint32_t> view;
-      if (rule == ops::ViewRule::unbind) {
+      if (given) {
+        if (members.size() > cuts.size()) return make_.opaque(parent, id);
+        const SliceBounds b = piece_between(cuts.view(), members.size(), analysis_.sizes(from)[*d]);
+        view = make_.slice(parent, *d, b.start, b.end, 1);
+      } else if (rule == ops::ViewRule::unbind) {
         view = make_.select(parent, *d, start++);
       } else if (g && rule == ops::ViewRule::unflatten) {
         view = make_.slice(parent, *d, start, start + g->element_count(), 1);
@@ -14606,7 +15964,7 @@ namespace detail {
 /// has to be that of training. True of all operators that are no normalisation.
 [[nodiscard]] constexpr auto may_update_statistics(const Graph& graph, NodeId id) -> bool {
   const Call call(graph, id);
-  if (!ops::is_unannotated_writer(call.schema())) return true;
+  if (!ops::is_statistics_writer(call.schema()) || ops::detail::has_out_tensor(call.schema())) return true;
   const bool in_training =
       call.boolean("training").value_or(true) && call.boolean("use_input_stats").value_or(true);
   return in_training && call.has("running_mean");
@@ -14677,6 +16035,60 @@ class AliasAnalyser {
     return {};
   }
 
+  /// The nodes that are the tensor which node `id`, one of a rebinding operator, changes: what it names, and results of
+  /// in-place operators, which are their operands. Errors: `unsupported_mutation` where somebody else would see the change, or
+  /// may do so. Needs all nodes before `id` to be taken in. O(nodes) at the first call, then O(nodes that are the same view).
+  constexpr auto names_to_rebind(const Graph& graph, NodeId id) -> Expected<Pool<NodeId>> {
+    const NodeId self = detail::written_operand(call_of(graph, id));
+    if (self == no_node) return std::move(refuse_unknown(graph, id)).error();
+    const NodeId object = object_of(self);
+    const NodeKind kind = graph.node(object).kind;
+    if (kind == NodeKind::placeholder || kind == NodeKind::get_attr)
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of("changes the shape or the place of '", graph.name(object), "', which its owner would see"));
+    if (is_member_access(graph, object))
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of("changes the shape or the place of '", graph.name(object), "', a tensor that is in a list"));
+    const std::uint32_t view = view_of(graph, object);
+    Pool<NodeId> names;
+    names.push_back(object);
+    if (view == no_view) return names;
+    find_same_views(id);
+    NodeId other = analysis_->storage_of(view).base;
+    bool may_be_another = analysis_->storage_of(view).root == view && object_of(other) != object && current(other) == other;
+    for (NodeId n = view < latest_.size() ? latest_[view] : no_node; n != no_node && !may_be_another; n = earlier_[n.index]) {
+      if (n == object || current(n) != n) continue;
+      if (object_of(n) == object)
+        names.push_back(n);
+      else
+        may_be_another = true;
+      other = n;
+    }
+    if (may_be_another)
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of("changes the shape or the place of '", graph.name(object), "', which may be the same tensor as '",
+                              graph.name(other), "'"));
+    return names;
+  }
+  /// From now on, each of `names` means `by`, a node that has been taken in.
+  constexpr void rebind(Span<const NodeId> names, NodeId by) {
+    for (const NodeId name : names) {
+      if (rebound_.size() <= name.index) rebound_.resize(name.index + 1, no_node);
+      rebound_[name.index] = by;
+    }
+  }
+  /// The node that `id` means by now.
+  [[nodiscard]] constexpr auto current(NodeId id) -> NodeId {
+    NodeId last = id;
+    while (last.index < rebound_.size() && rebound_[last.index] != no_node) last = rebound_[last.index];
+    while (id != last) {  // what was walked once is walked in one step from now on
+      const NodeId after = rebound_[id.index];
+      rebound_[id.index] = last;
+      id = after;
+    }
+    return last;
+  }
+
   /// Refuses the first write into an input of `inner`, a graph that a call runs, of those that `allowed` is zero for.
   [[nodiscard]] static constexpr auto refuse_writes_of_inputs(const Graph& inner, const AliasAnalysis& analysis,
                                                               Span<const std::uint8_t> allowed) -> Status {
@@ -14692,6 +16104,24 @@ class AliasAnalyser {
   }
 
  private:
+  /// The node whose value is the tensor that `id` is: the result of `x.add_(1)` is x.
+  [[nodiscard]] constexpr auto object_of(NodeId id) -> NodeId {
+    id = current(id);
+    const NodeId object = id.index < objects_.size() && objects_[id.index] != no_node ? objects_[id.index] : id;
+    return current(object);
+  }
+  /// Chains the nodes before `id` that are the same view, the latest first.
+  constexpr void find_same_views(NodeId id) {
+    latest_.resize(analysis_->view_count(), no_node);
+    earlier_.resize(id.index, no_node);
+    for (; chained_.index < id.index; ++chained_.index) {
+      const std::uint32_t view = analysis_->view_of(chained_);
+      if (view == no_view) continue;
+      earlier_[chained_.index] = latest_[view];
+      latest_[view] = chained_;
+    }
+  }
+
   constexpr auto add_fresh(const Graph& graph, NodeId id) -> std::uint32_t {
     const std::uint32_t view = analysis_->add_storage(graph, id);
     analysis_->set_view(id, view);
@@ -14704,6 +16134,7 @@ class AliasAnalyser {
   /// The view that an operand is; `no_view` if it is no tensor.
   constexpr auto view_of(const Graph& graph, NodeId id) -> std::uint32_t {
     if (id == no_node) return no_view;
+    id = current(id);
     const std::uint32_t view = analysis_->view_of(id);
     if (view != no_view) return view;
     const ValueKind kind = graph.node(id).value_kind;
@@ -14761,9 +16192,14 @@ class AliasAnalyser {
       const ops::WriteRule rule = op.write_rule;
       if (Status recorded = record_writes(graph, id, rule); !recorded) return recorded;
       // `x.add_(1)` is x; a kernel, a normalisation and setitem return something else.
+      if (rule == ops::WriteRule::out || rule == ops::WriteRule::each) return {};
       if (rule != ops::WriteRule::kernel && rule != ops::WriteRule::batch_norm && rule != ops::WriteRule::setitem &&
           rule != ops::WriteRule::unknown) {
-        if (const NodeId self = self_of(graph, id); self != no_node) analysis_->set_view(id, view_of(graph, self));
+        if (const NodeId self = self_of(graph, id); self != no_node) {
+          analysis_->set_view(id, view_of(graph, self));
+          if (objects_.size() <= id.index) objects_.resize(id.index + 1, no_node);
+          objects_[id.index] = object_of(self);
+        }
         return {};
       }
     }
@@ -14803,7 +16239,9 @@ class AliasAnalyser {
   constexpr void visit_member(const Graph& graph, NodeId id) {
     const auto arguments = graph.arguments(id);
     const NodeId tuple = arguments[0].node();
-    if (graph.op(tuple).view != ops::ViewRule::none && view_of(graph, tuple) != no_view) {
+    const std::uint32_t list = analysis_->view_of(tuple);
+    const bool is_list = list != no_view && analysis_->view(list).step.kind == ViewStep::Kind::list;
+    if (is_list || (graph.op(tuple).view != ops::ViewRule::none && view_of(graph, tuple) != no_view)) {
       analysis_->set_view(id, ViewRules(graph, *analysis_).member(analysis_->view_of(tuple), arguments[1], id));
       return;
     }
@@ -14936,7 +16374,7 @@ class AliasAnalyser {
                                 "not one that fxpass can give a new value"));
       std::uint32_t sharers = 0;
       for (const Argument& other : *operands)
-        if (other.is_node() && may_share(analysis_->view_of(other.node()), view)) ++sharers;
+        if (other.is_node() && may_share(analysis_->view_of(current(other.node())), view)) ++sharers;
       if (sharers > 1)
         return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                         text_of("a graph that it runs writes into '", graph.name(operand.node()), "', and another operand "
@@ -14956,13 +16394,7 @@ class AliasAnalyser {
 
   // Writes -----------------------------------------------------------------------------------------------------------
   [[nodiscard]] constexpr auto self_of(const Graph& graph, NodeId id) -> NodeId {
-    // Operators whose writes are carried out write their first parameter, `self` or `input`.
-    const auto arguments = graph.arguments(id);
-    if (graph.op(id).parameters == TextId{} && !arguments.empty() && !arguments[0].is_keyword())
-      return arguments[0].is_node() ? arguments[0].node() : no_node;
-    const Call call = call_of(graph, id);
-    if (const NodeId self = call.operand("self"); self != no_node) return self;
-    return call.operand("input");
+    return detail::written_operand(call_of(graph, id));
   }
 
   constexpr auto record_writes(const Graph& graph, NodeId id, ops::WriteRule rule) -> Status {
@@ -14974,6 +16406,22 @@ class AliasAnalyser {
       case ops::WriteRule::setitem: return record_setitem(graph, id);
       case ops::WriteRule::batch_norm: return record_batch_norm(graph, id);
       case ops::WriteRule::kernel: return record_kernel(graph, id);
+      case ops::WriteRule::out: return record_outs(graph, id);
+      case ops::WriteRule::each: return record_each(graph, id);
+      case ops::WriteRule::diagonal: return record_diagonal(graph, id);
+      case ops::WriteRule::rebinding: return refuse_unknown(graph, id);  // the pass has made a view of all that it can
+      case ops::WriteRule::dropout: {
+        const auto drops = detail::drops_elements(call_of(graph, id));
+        if (drops == false) return {};
+        if (!drops)
+          return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                          "whether dropout changes its argument in place is not known before the program runs");
+        const std::string_view target = graph.target(id);
+        if (target.ends_with("dropout1d") || target.ends_with("dropout3d"))
+          return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                          "drops channels in place, which are another dimension of a tensor without a batch dimension");
+        break;
+      }
       default: break;
     }
     const NodeId self = self_of(graph, id);
@@ -15011,14 +16459,33 @@ class AliasAnalyser {
     return record(graph, id, target.view, 0, !arguments[2].is_node() && !target.has_tensors);
   }
 
+  /// The diagonal is a view that is filled; of more than two dimensions, which then are of one size, that of them all.
+  constexpr auto record_diagonal(const Graph& graph, NodeId id) -> Status {
+    const Call call = call_of(graph, id);
+    std::optional<std::uint32_t> view = view_of(graph, detail::written_operand(call));
+    const auto wrap = call.boolean("wrap");
+    const bool is_known = *view != no_view && analysis_->view(*view).has_geometry && analysis_->view(*view).rank > 1;
+    if (is_known && wrap) {
+      const View& whole = analysis_->view(*view);
+      const auto sizes = analysis_->sizes(whole);
+      const bool wraps = *wrap && whole.rank == 2 && sizes[0] > sizes[1] + 1;
+      for (std::uint32_t rank = whole.rank; rank > 1 && view; --rank)
+        view = wraps ? std::nullopt : ViewMaker(graph, *analysis_).diagonal(*view, 0, 0, rank == whole.rank ? 1 : rank - 1);
+      if (view) return record(graph, id, *view, 0, true);
+    }
+    return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                    "fills a diagonal that fxpass does not find: that of a tensor of unknown shape, or one that wraps around");
+  }
+
   constexpr auto record_batch_norm(const Graph& graph, NodeId id) -> Status {
     const Call call = call_of(graph, id);
-    const auto training = call.boolean("training");
+    const bool is_update = call.schema().base() == "aten._batch_norm_with_update";
+    const auto training = is_update ? std::optional(true) : call.boolean("training");
     if (!training)
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                       "whether batch_norm updates its statistics is not known before the program runs");
     if (!*training) return {};
-    std::uint32_t result = 3;  // of _native_batch_norm_legit_functional
+    std::uint32_t result = is_update ? 4 : 3;  // of the functional form
     for (const std::string_view name : {"running_mean", "running_var"}) {
       const NodeId statistics = call.operand(name);
       if (statistics != no_node)
@@ -15043,6 +16510,61 @@ class AliasAnalyser {
           !recorded)
         return recorded;
     return {};
+  }
+
+  /// Each result goes into a tensor, which is from then on what the call returns.
+  constexpr auto record_outs(const Graph& graph, NodeId id) -> Status {
+    const Pool<Argument> outs = detail::out_arguments(call_of(graph, id));
+    const auto metas = graph.values(id);
+    Pool<std::int64_t> views;
+    for (std::uint32_t i = 0; i < outs.size(); ++i) {
+      const std::uint32_t view = outs[i].is_node() ? view_of(graph, outs[i].node()) : no_view;
+      if (view == no_view)
+        return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                        text_of(graph.target(id), " writes a result into something that is no tensor of this graph"));
+      const auto name = [&] { return graph.name(outs[i].node()); };
+      const auto result = metas.size() == outs.size() && metas[i].known ? geometry_of(graph, metas[i]) : std::nullopt;
+      if (!result || !analysis_->view(view).has_geometry)
+        return error_at(graph, id, DiagnosticCode::missing_metadata,
+                        text_of("writing a result into '", name(), "' needs dtype, sizes and strides of both"));
+      if (!same_elements(result->sizes.view(), analysis_->sizes(analysis_->view(view))))
+        return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                        text_of("PyTorch gives '", name(), "' the shape of the result; make it of that shape beforehand"));
+      for (const std::int64_t other : views)
+        if (may_share(static_cast<std::uint32_t>(other), view))
+          return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                          text_of("writes two results into tensors that may share memory, one of them '", name(), "'"));
+      views.push_back(view);
+      if (Status recorded = record(graph, id, view, i, false); !recorded) return recorded;
+    }
+    analysis_->set_view(id, views.size() == 1 ? static_cast<std::uint32_t>(views[0])
+                                              : ViewMaker(graph, *analysis_).list(views.view()));
+    return {};
+  }
+
+  /// The tensors of the list are written one after the other.
+  constexpr auto record_each(const Graph& graph, NodeId id) -> Status {
+    const auto self = call_of(graph, id).given("self");
+    Pool<std::int64_t> views;
+    if (self && self->is_node() && view_of(graph, self->node()) != no_view) {
+      const View& list = analysis_->view(view_of(graph, self->node()));
+      if (list.step.kind == ViewStep::Kind::list) views.append(analysis_->order(list));
+    } else if (self && self->is_sequence()) {
+      for (const Argument& member : graph.children(*self))
+        views.push_back(member.is_node() ? view_of(graph, member.node()) : no_view);
+    }
+    for (std::uint32_t i = 0; i < views.size(); ++i) {
+      const auto view = static_cast<std::uint32_t>(views[i]);
+      if (view == no_view) {
+        views.clear();
+        break;
+      }
+      if (Status recorded = record(graph, id, view, i, false); !recorded) return recorded;
+    }
+    if (Status refused = check_members(graph, id, views.view()); !refused) return refused;
+    if (!views.empty() || (self && self->is_sequence() && graph.children(*self).empty())) return {};
+    return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                    text_of(graph.target(id), " writes into a list of which not each member is a tensor of this graph"));
   }
 
   constexpr auto record(const Graph& graph, NodeId id, std::uint32_t view, std::uint32_t result,
@@ -15079,7 +16601,7 @@ class AliasAnalyser {
       const View& above = analysis_->view(v);
       const ViewStep& step = above.step;
       if (step.is_opaque()) return opaque_error(graph, id, view_id);
-      takes_part_of_shared = takes_part_of_shared || (takes_part && overlaps_itself(analysis_->geometry(above)));
+      takes_part_of_shared = takes_part_of_shared || (takes_part && analysis_->overlaps_itself(above));
       takes_part = takes_part || step.takes_part();
       if (step.kind == ViewStep::Kind::bitcast &&
           (above.dtype == DType::boolean || analysis_->view(above.parent).dtype == DType::boolean))
@@ -15092,7 +16614,7 @@ class AliasAnalyser {
                       text_of("writes into part of a view of '", base(), "' in which elements share places, and the "
                               "places of '", base(), "' do not fill a stretch of memory; fxpass cannot tell which "
                               "places that is"));
-    if (view.has_geometry && !writes_one_value && overlaps_itself(analysis_->geometry(view)) &&
+    if (view.has_geometry && !writes_one_value && analysis_->overlaps_itself(view) &&
         !has_expanded_dimension(analysis_->sizes(view), analysis_->strides(view)))
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                       text_of("writes into windows of '", base(), "' that overlap, several elements of which are one "
@@ -15134,13 +16656,144 @@ class AliasAnalyser {
     return no_node;
   }
 
+  /// Refuses an operand of an `out=` call that shares memory with the tensor written, unless both are the same tensor and the
+  /// operator, which has an in-place form, reads of it what it writes next.
+  [[nodiscard]] constexpr auto check_out_overlap(const Graph& graph, NodeId id, std::uint32_t view_id) -> Status {
+    const ops::Schema schema = graph.schema(graph.op(id));
+    const ops::WriteRule rule = ops::rule_of_result(schema);
+    const bool is_elementwise = rule == ops::WriteRule::promoting || rule == ops::WriteRule::floating ||
+                                rule == ops::WriteRule::comparing;
+    NodeId shared = no_node;
+    bool is_first = true;
+    for (const Argument& a : graph.arguments(id)) {
+      const bool is_out = a.is_keyword() && (graph.text(a.keyword()) == "out" || is_written(schema, graph.text(a.keyword())));
+      const bool may_be_written = rule != ops::WriteRule::unknown && (is_elementwise || is_first);
+      is_first = false;
+      if (is_out) continue;
+      graph.for_each_operand(a, [&](NodeId operand) {
+        const std::uint32_t other = analysis_->view_of(current(operand));
+        if (other == no_view || !may_share(other, view_id) || (other == view_id && may_be_written)) return;
+        if (is_apart(analysis_->view(other), analysis_->view(view_id))) return;
+        shared = operand;
+      });
+    }
+    if (shared == no_node) return {};
+    return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                    text_of("reads '", graph.name(shared), "', which may share memory with the out= tensor that it writes; "
+                            "clone() the operand first"));
+  }
+  /// Whether eager's in-place operator meets in its other operands what it has written already, where they share memory: what
+  /// it gives then hangs on the order in which it goes through them.
+  [[nodiscard]] static constexpr auto reads_while_it_writes(std::string_view base) -> bool {
+    for (const std::string_view one : {"aten.addbmm_", "aten.addmm_", "aten.addmv_", "aten.addr_", "aten.baddbmm_",
+                                       "aten.embedding_renorm_", "aten.index_reduce_", "aten.masked_scatter_", "aten.put_",
+                                       "aten.scatter_reduce_"})
+      if (base == one) return true;
+    return false;
+  }
+  /// Refuses operands other than the first that share memory with what is written.
+  [[nodiscard]] constexpr auto check_apart(const Graph& graph, NodeId id, std::uint32_t view_id) -> Status {
+    NodeId shared = no_node;
+    bool is_self = true;
+    graph.for_each_operand(id, [&](NodeId operand) {
+      const std::uint32_t other = analysis_->view_of(current(operand));
+      const bool is_target = is_self && other == view_id;
+      if (is_target) is_self = false;
+      if (is_target || other == no_view || !may_share(other, view_id)) return;
+      if (!is_apart(analysis_->view(other), analysis_->view(view_id))) shared = operand;
+    });
+    if (shared == no_node) return {};
+    return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                    text_of("reads '", graph.name(shared), "', which may share memory with the tensor that it writes; clone() "
+                            "the operand first"));
+  }
+
+  /// Refuses lists in which a tensor that is written and another one overlap without being the same. O(members) where those
+  /// of one storage come in the order of their places, as parts of one buffer do.
+  [[nodiscard]] constexpr auto check_members(const Graph& graph, NodeId id, Span<const std::int64_t> written) -> Status {
+    struct Place {
+      std::uint32_t view;
+      bool is_written;
+      std::int64_t end;       ///< behind it and all before it in the storage
+      std::uint32_t earlier;  ///< the member before it of the same storage
+    };
+    Pool<Place> places;
+    detail::IdTable views;
+    detail::IdTable storages;
+    Pool<std::uint32_t> last_of_storage;
+    std::uint32_t overlapping = no_view;
+    const auto add = [&](std::uint32_t view, bool is_written) {
+      const View& v = analysis_->view(view);
+      if (!v.has_geometry || analysis_->is_empty(v)) return;
+      const std::uint64_t hash = view * 0x9e3779b97f4a7c15ULL;
+      const auto is_view = [&](std::uint32_t i) { return places[i].view == view; };
+      if (views.find(hash, is_view) != detail::IdTable::absent) return;
+      const auto is_storage = [&](std::uint32_t i) {
+        return analysis_->view(places[last_of_storage[i]].view).storage == v.storage;
+      };
+      const std::uint64_t storage_hash = v.storage * 0x9e3779b97f4a7c15ULL;
+      const std::uint32_t known = storages.find(storage_hash, is_storage);
+      const auto stretch_of_view = stretch(in_bytes(analysis_->geometry(v), byte_size(v.dtype)));
+      Place place{view, is_written, stretch_of_view.second + 1, detail::IdTable::absent};
+      if (known != detail::IdTable::absent) {
+        place.earlier = last_of_storage[known];
+        const std::int64_t end = places[place.earlier].end;
+        if (stretch_of_view.first < end)
+          for (std::uint32_t i = place.earlier; i != detail::IdTable::absent; i = places[i].earlier)
+            if ((is_written || places[i].is_written) && overlap(view, places[i].view)) overlapping = view;
+        if (end > place.end) place.end = end;
+      }
+      const std::uint32_t index = places.push_back(place);
+      views.insert(hash, index);
+      if (known != detail::IdTable::absent)
+        last_of_storage[known] = index;
+      else
+        storages.insert(storage_hash, last_of_storage.push_back(index));
+    };
+    for (const std::int64_t view : written) add(static_cast<std::uint32_t>(view), true);
+    graph.for_each_operand(id, [&](NodeId operand) {
+      if (const std::uint32_t view = analysis_->view_of(current(operand)); view != no_view) add(view, false);
+    });
+    if (overlapping == no_view) return {};
+    return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                    text_of("writes into part of '", graph.name(analysis_->storage_of(overlapping).base),
+                            "', another part of which overlaps it and is in a list of the same call"));
+  }
+  [[nodiscard]] constexpr auto overlap(std::uint32_t a, std::uint32_t b) const -> bool {
+    const View& x = analysis_->view(a);
+    const View& y = analysis_->view(b);
+    return partially_overlap(in_bytes(analysis_->geometry(x), byte_size(x.dtype)),
+                             in_bytes(analysis_->geometry(y), byte_size(y.dtype)));
+  }
+  /// Whether two views of one storage lie in different stretches of it.
+  [[nodiscard]] constexpr auto is_apart(const View& a, const View& b) const -> bool {
+    if (a.storage != b.storage || !a.has_geometry || !b.has_geometry) return false;
+    const auto [first, last] = stretch(in_bytes(analysis_->geometry(a), byte_size(a.dtype)));
+    const auto [other_first, other_last] = stretch(in_bytes(analysis_->geometry(b), byte_size(b.dtype)));
+    return last < other_first || other_last < first;
+  }
+  /// The first and the last place that a geometry takes.
+  [[nodiscard]] static constexpr auto stretch(const Geometry& g) -> std::pair<std::int64_t, std::int64_t> {
+    std::pair<std::int64_t, std::int64_t> places{g.offset, g.offset};
+    for (std::uint32_t i = 0; i < g.rank(); ++i)
+      (g.strides[i] < 0 ? places.first : places.second) += (g.sizes[i] - 1) * g.strides[i];
+    return places;
+  }
+  [[nodiscard]] static constexpr auto is_written(const ops::Schema& schema, std::string_view parameter) -> bool {
+    const auto found = schema.find(parameter);
+    return found && found->parameter.written;
+  }
+
   /// Refuses a target of which an operand that is read is a shifted part.
-  [[nodiscard]] constexpr auto check_overlap(const Graph& graph, NodeId id, std::uint32_t view_id) const -> Status {
+  [[nodiscard]] constexpr auto check_overlap(const Graph& graph, NodeId id, std::uint32_t view_id) -> Status {
     const View& target = analysis_->view(view_id);
+    if (graph.op(id).write_rule == ops::WriteRule::out) return check_out_overlap(graph, id, view_id);
+    if (reads_while_it_writes(graph.schema(graph.op(id)).base()))
+      if (Status refused = check_apart(graph, id, view_id); !refused) return refused;
     if (!target.has_geometry) return {};
     bool overlaps = false;
     const auto check = [&](NodeId operand) {
-      const std::uint32_t other = analysis_->view_of(operand);
+      const std::uint32_t other = analysis_->view_of(current(operand));
       if (other == no_view || other == view_id) return;
       const View& source = analysis_->view(other);
       if (source.storage == target.storage && source.has_geometry)
@@ -15151,7 +16804,7 @@ class AliasAnalyser {
     const ops::WriteRule rule = graph.op(id).write_rule;
     if (rule == ops::WriteRule::setitem)
       graph.for_each_operand(graph.arguments(id)[2], check);
-    else if (rule != ops::WriteRule::kernel)
+    else if (rule != ops::WriteRule::kernel && rule != ops::WriteRule::each && rule != ops::WriteRule::diagonal)
       graph.for_each_operand(id, check);
     if (!overlaps) return {};
     return error_at(graph, id, DiagnosticCode::eager_would_raise,
@@ -15177,6 +16830,11 @@ class AliasAnalyser {
   detail::IdTable shared_table_;
   Pool<Member> members_;
   detail::IdTable member_table_;
+  Pool<NodeId> objects_;   ///< by node: the tensor that it is, if that is an operand
+  Pool<NodeId> rebound_;   ///< by node: what it means by now
+  Pool<NodeId> latest_;    ///< by view: the last of the nodes before `chained_` that are it
+  Pool<NodeId> earlier_;   ///< by node: the one before it that is the same view
+  NodeId chained_;
   std::vector<std::optional<Effects>> effects_;  ///< by subgraph
 };
 
@@ -15738,6 +17396,7 @@ struct AliasingOutputRewritePass {
     }
     if (!graph.subgraphs().empty())
       if (Status done = surface_writes_of_graphs(state, graph, id); !done) return done;
+    if (graph.op(id).write_rule == ops::WriteRule::rebinding && graph.op(id).writes) return rebind(state, sweep);
     if (Status visited = state.analyser.visit(graph, id); !visited) return visited;
     // What the registry knew is said in the graph from now on, so that nothing later has to ask it again.
     if (is_kernel_call(graph.op(id))) {
@@ -15754,6 +17413,81 @@ struct AliasingOutputRewritePass {
   }
 
  private:
+  // Tensors that become views of themselves ----------------------------------------------------------------------------
+  /// `x.t_()` becomes the view `t(x)`, which all later uses of x mean.
+  static constexpr auto rebind(State& state, Sweep& sweep) -> Status {
+    Graph& graph = sweep.graph();
+    const NodeId id = sweep.id();
+    auto names = state.analyser.names_to_rebind(graph, id);
+    if (!names) return std::move(names).error();
+    if (!make_view(sweep))
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of(Call(graph, id).name(), " makes of its tensor what is no view of elements that are there"));
+    state.has_changed = true;
+    if (Status visited = state.analyser.visit(graph, id); !visited) return visited;
+    for (Argument& a : graph.mutable_arguments(id))
+      if (a.is_node()) a = Argument(sweep.replacement(a.node())).with_keyword(a.keyword());
+    for (const NodeId of : *names) sweep.editor().replace_uses(of, id);
+    state.analyser.rebind(names->view(), id);
+    return {};
+  }
+  /// Has the node call the operator that gives as a view what its tensor is to be. Whether there is one.
+  static constexpr auto make_view(Sweep& sweep) -> bool {
+    Graph& graph = sweep.graph();
+    const NodeId id = sweep.id();
+    const Call call(graph, id);
+    const ops::Schema schema = call.schema();
+    const std::string_view base = schema.base();
+    if (base == "aten.set_" || base == "aten.set_data") {
+      const NodeId source = call.operand(base == "aten.set_" ? "source" : "new_data");
+      if (source == no_node) return false;
+      if (schema.overload() == "source_Tensor_storage_offset") {
+        const auto size = call.given("size");
+        const auto stride = call.given("stride");
+        const auto offset = call.given("storage_offset");
+        return size && stride && offset && become(sweep, "torch.ops.aten.as_strided.default", {source, *size, *stride, *offset});
+      }
+      if (graph.tensor(id) == nullptr) {  // x.data = y has no value
+        const Node from = graph.node(source);
+        graph.mutable_node(id).values = from.values;
+        graph.mutable_node(id).value_kind = from.value_kind;
+      }
+      return become(sweep, "torch.ops.aten.alias.default", {source});
+    }
+    if (base == "aten.resize_" || base == "aten.resize_as_") return make_resized(sweep);
+    const ops::CatalogRow row = ops::functional_twin(graph.op(id).row);
+    if (row == ops::no_row) return false;
+    sweep.editor().retarget(id, text_of("torch.ops.", ops::schema(row).name()));
+    return true;
+  }
+  /// A tensor of another shape holds the first elements of the old one, as far as these lie one after the other.
+  static constexpr auto make_resized(Sweep& sweep) -> bool {
+    const Graph& graph = sweep.graph();
+    const NodeId self = detail::written_operand(Call(graph, sweep.id()));
+    const auto now = geometry_of(graph, self);
+    const auto wanted = geometry_of(graph, sweep.id());
+    if (!now || !wanted) return false;
+    if (same_elements(now->sizes.view(), wanted->sizes.view()))
+      return same_elements(now->strides.view(), wanted->strides.view()) &&
+             become(sweep, "torch.ops.aten.alias.default", {self});
+    if (!is_contiguous(*now) || !is_contiguous(*wanted) || wanted->element_count() > now->element_count()) return false;
+    const Argument size = numbers(sweep, wanted->sizes.view());
+    const Argument stride = numbers(sweep, wanted->strides.view());
+    return become(sweep, "torch.ops.aten.as_strided.default", {self, size, stride, now->offset});
+  }
+  static constexpr auto numbers(Sweep& sweep, Span<const std::int64_t> values) -> Argument {
+    Pool<Argument> items;
+    for (const std::int64_t value : values) items.push_back(value);
+    return Argument::group(ArgumentKind::list, sweep.graph().add_arguments(items.view()));
+  }
+  static constexpr auto become(Sweep& sweep, std::string_view target, std::initializer_list<Argument> arguments) -> bool {
+    Pool<Argument> positional;
+    for (const Argument& a : arguments) positional.push_back(a.with_keyword({}));
+    sweep.graph().set_arguments(sweep.id(), positional.view());
+    sweep.editor().retarget(sweep.id(), target);
+    return true;
+  }
+
   // Graphs that a call runs ------------------------------------------------------------------------------------------
   /// Has each graph that the call runs return the operands that it writes.
   constexpr auto surface_writes_of_graphs(State& state, Graph& graph, NodeId id) const -> Status {
@@ -15772,11 +17506,11 @@ struct AliasingOutputRewritePass {
   }
   constexpr auto surface_writes(State& state, Graph& inner, bool may_write_inputs) const -> Status {
     detail::ArtifactSlots<AliasesAnalysed> slots;
-    std::array<Context, 1> contexts;
+    Context context;
     auto outcome = detail::SweepRunner<AliasingOutputRewritePass>::run(
-        inner, contexts, Artifacts<AliasingOutputRewritePass>(slots), *this);
+        inner, &context, Artifacts<AliasingOutputRewritePass>(slots), *this);
     if (outcome.failed != detail::no_pass) return std::move(outcome.errors);
-    state.has_changed = state.has_changed || !contexts[0].claims_unchanged();
+    state.has_changed = state.has_changed || !context.claims_unchanged();
     if (may_write_inputs) return {};
     Pool<std::uint8_t> none;
     none.resize(static_cast<std::uint32_t>(inner.inputs().size()), 0);
@@ -16595,10 +18329,21 @@ class OutOfPlaceRewriter {
     }
     if (writes.empty()) {
       if (rule == ops::WriteRule::unknown || rule == ops::WriteRule::batch_norm) return keep(sweep);
-      if (!writes_no_elements(graph, id)) return unseen_write(graph, id);
+      if (rule == ops::WriteRule::each && has_no_members(graph, id)) {
+        sweep.editor().erase(id);
+        return {};
+      }
+      const bool has_no_effect = rule == ops::WriteRule::dropout && detail::drops_elements(Call(graph, id)) == false;
+      if (!has_no_effect && !writes_no_elements(graph, id)) return unseen_write(graph, id);
       return drop(sweep);
     }
     if (rule == ops::WriteRule::batch_norm) return rewrite_batch_norm(sweep, writes);
+    if (rule == ops::WriteRule::out || rule == ops::WriteRule::each) {
+      ++counts_.in_place_methods;
+      Status done = rule == ops::WriteRule::out ? rewrite_out(sweep, writes) : rewrite_each(sweep, writes);
+      if (done) sweep.editor().erase(id);
+      return done;
+    }
     Status done = rewrite_in_place(sweep, rule, writes.front().view);
     if (done) sweep.editor().erase(id);
     return done;
@@ -16613,7 +18358,7 @@ class OutOfPlaceRewriter {
   constexpr auto keep(Sweep& sweep) -> Status {
     const NodeId id = sweep.id();
     const NodeId operand = first_operand(sweep.graph(), id);
-    if (is_stale_member(sweep.graph(), id, operand)) {
+    if (is_stale_member(sweep, id, operand)) {
       const NodeId value = values_.value_of(analysis_->view_of(id), id);
       if (value == no_node) return stale_error(sweep.graph(), id, operand);
       values_.substitute(id, value);
@@ -16667,9 +18412,25 @@ class OutOfPlaceRewriter {
     return {};
   }
   [[nodiscard]] constexpr auto writes_no_elements(const Graph& graph, NodeId id) const -> bool {
-    const NodeId self = first_operand(graph, id);
+    const NodeId self = target_of(graph, id);
     const std::uint32_t view = self == no_node ? no_view : analysis_->view_of(self);
     return view != no_view && analysis_->view(view).has_geometry && analysis_->is_empty(analysis_->view(view));
+  }
+  /// The tensor that a call writes, the first one if there are several.
+  [[nodiscard]] static constexpr auto target_of(const Graph& graph, NodeId id) -> NodeId {
+    if (graph.op(id).write_rule != ops::WriteRule::out) return detail::written_operand(Call(graph, id));
+    const Pool<Argument> outs = detail::out_arguments(Call(graph, id));
+    return !outs.empty() && outs[0].is_node() ? outs[0].node() : no_node;
+  }
+  /// Whether a call writes into each tensor of a list that holds none, or none with elements.
+  [[nodiscard]] constexpr auto has_no_members(const Graph& graph, NodeId id) const -> bool {
+    const auto self = Call(graph, id).given("self");
+    if (!self || !self->is_sequence()) return false;
+    for (const Argument& member : graph.children(*self)) {
+      const std::uint32_t view = member.is_node() ? analysis_->view_of(member.node()) : no_view;
+      if (view == no_view || !analysis_->view(view).has_geometry || !analysis_->is_empty(analysis_->view(view))) return false;
+    }
+    return true;
   }
   /// A pass that ran since the analysis has made a call a write.
   [[nodiscard]] static constexpr auto unseen_write(const Graph& graph, NodeId id) -> Diagnostic {
@@ -16681,10 +18442,13 @@ class OutOfPlaceRewriter {
     const auto arguments = graph.arguments(id);
     return arguments.empty() || !arguments[0].is_node() ? no_node : arguments[0].node();
   }
-  /// Whether `id` takes a member out of a list of views made before their base was written.
-  [[nodiscard]] constexpr auto is_stale_member(const Graph& graph, NodeId id, NodeId list) -> bool {
+  /// Whether `id` takes a member out of a list of views made before their base was written, or out of what is no node any
+  /// more: the results that a call put into `out=` tensors.
+  [[nodiscard]] constexpr auto is_stale_member(Sweep& sweep, NodeId id, NodeId list) -> bool {
+    const Graph& graph = sweep.graph();
     if (graph.op(id).view != ops::ViewRule::getitem || list == no_node) return false;
-    return graph.node(list).value_kind == ValueKind::tuple && !values_.is_newest(list);
+    if (graph.node(list).value_kind != ValueKind::tuple) return false;
+    return !values_.is_newest(list) || (values_.is_list(list) && sweep.editor().is_erased(list));
   }
   /// `view` demands strides that the newest value, made by other operations than eager's, need not have.
   constexpr void retarget_to_reshape(Sweep& sweep) {
@@ -16709,9 +18473,12 @@ class OutOfPlaceRewriter {
   /// The argument with each operand at its newest value.
   constexpr auto read(Sweep& sweep, Argument a) -> Expected<Argument> {
     if (a.is_node()) {
-      if (auto members = read_list(sweep, a)) return *members;
       const auto value = read(sweep, a.node());
-      if (!value) return value.error();
+      if (!value) {
+        const auto members = read_list(sweep, a);
+        if (members) return *members;
+        return value.error();
+      }
       return Argument(*value).with_keyword(a.keyword());
     }
     if (!a.is_group()) return a;
@@ -16724,9 +18491,10 @@ class OutOfPlaceRewriter {
     }
     return Argument::group(a.kind(), sweep.graph().add_arguments(members.view())).with_keyword(a.keyword());
   }
-  /// A list of views that were written since, as a list of their newest values; none for any other argument.
+  /// A list of views that was written since, as a list of their newest values; none for what is no list, and where a
+  /// member cannot be replayed.
   constexpr auto read_list(Sweep& sweep, Argument a) -> std::optional<Argument> {
-    if (!a.is_node() || !values_.is_list(a.node()) || values_.is_newest(a.node())) return std::nullopt;
+    if (!values_.is_list(a.node())) return std::nullopt;
     Pool<Argument> members;
     for (const NodeId member : values_.read_members(a.node(), sweep.id())) {
       if (member == no_node) return std::nullopt;
@@ -16745,12 +18513,13 @@ class OutOfPlaceRewriter {
     for (std::uint32_t i = range.begin; i < range.end(); ++i) {
       const Argument a = graph.arguments_in({i, 1})[0];
       if (a.is_node()) {
-        if (const auto members = read_list(sweep, a)) {
+        const NodeId value = values_.read(a.node(), sweep.id());
+        if (value == no_node) {
+          const auto members = read_list(sweep, a);
+          if (!members) return stale_error(graph, sweep.id(), a.node());
           graph.mutable_arguments_in({i, 1})[0] = *members;
           continue;
         }
-        const NodeId value = values_.read(a.node(), sweep.id());
-        if (value == no_node) return stale_error(graph, sweep.id(), a.node());
         if (value != a.node()) graph.mutable_arguments_in({i, 1})[0] = Argument(value).with_keyword(a.keyword());
       } else if (a.is_group()) {
         if (Status done = read_members(sweep, a.children()); !done) return done;
@@ -16762,7 +18531,7 @@ class OutOfPlaceRewriter {
   /// `requires_grad_`, `detach_`, a write into no elements: the node is its operand.
   constexpr auto drop(Sweep& sweep) -> Status {
     values_.attach(sweep.editor());
-    const auto value = read(sweep, sweep.graph().arguments(sweep.id())[0].node());
+    const auto value = read(sweep, target_of(sweep.graph(), sweep.id()));
     if (!value) return value.error();
     values_.substitute(sweep.id(), *value);
     sweep.editor().erase(sweep.id());
@@ -16843,15 +18612,17 @@ class OutOfPlaceRewriter {
   struct TwinParameter {
     ops::Parameter parameter;
     TextId name;
+    bool is_needed = false;   ///< the twin has no default for it
     bool broadcasts = false;  ///< to the shape of what is written
     bool promotes = false;    ///< takes part in finding the dtype of the result
     bool is_source = false;   ///< what an operator that keeps dtypes writes
   };
-  /// An in-place operator, and the target of the one that does the same without writing; empty if there is none.
+  /// A writing operator, and the target of the one that does the same without writing.
   struct Twin {
     ops::CatalogRow row = ops::no_row;
     TextId target;
-    Range parameters;  ///< of the in-place operator, in `parameters_`
+    Range parameters;           ///< of the writing operator, in `parameters_`
+    bool makes_dtype = false;   ///< the other one can be told the dtype of its result
   };
   /// What the call at hand gives for a parameter.
   struct Given {
@@ -16868,29 +18639,32 @@ class OutOfPlaceRewriter {
       return write(sweep, view, fit(sweep, call.operand("src"), view, false));
     }
     ++counts_.in_place_methods;
+    if (rule == ops::WriteRule::diagonal)
+      return write(sweep, view, filled(sweep, call.given("fill_value").value_or(Argument()), view));
     if (rule == ops::WriteRule::zero) return write(sweep, view, filled(sweep, Argument(0), view));
     if (rule == ops::WriteRule::fill) {
       const Argument value = call.given("value").value_or(Argument());
       return write(sweep, view, value.is_node() ? fit(sweep, value.node(), view, false) : filled(sweep, value, view));
     }
-    return write(sweep, view, functional(sweep, rule, view));
+    const auto twin = twin_of(sweep, sweep.graph().op(sweep.id()).row);
+    if (!twin) return twin.error();
+    take_given(sweep, *twin);
+    return write(sweep, view, functional(sweep, *twin, rule, view));
   }
-
-  /// The functional twin on newest values, in the dtype of `view`.
-  constexpr auto functional(Sweep& sweep, ops::WriteRule rule, std::uint32_t view) -> Expected<NodeId> {
-    const Graph& graph = sweep.graph();
-    const NodeId id = sweep.id();
-    const Operator op = graph.op(id);
-    const Twin& twin = twin_of(sweep, op.row);
-    if (twin.target == TextId{})
-      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                      text_of(graph.schema(op).name(), " has no twin that does not write"));
+  /// What the call at hand gives for each parameter.
+  constexpr void take_given(Sweep& sweep, const Twin& twin) {
     given_.clear();
-    const Call call(graph, id);
+    const Call call(sweep.graph(), sweep.id());
     for (std::uint32_t i = 0; i < twin.parameters.count; ++i) {
       const auto argument = call.given(i, parameters_[twin.parameters.begin + i].parameter);
       given_.push_back({argument.has_value(), argument ? *argument : Argument()});
     }
+  }
+
+  /// The functional twin on the newest values of what is given, in the dtype of `view`.
+  constexpr auto functional(Sweep& sweep, const Twin& twin, ops::WriteRule rule, std::uint32_t view) -> Expected<NodeId> {
+    const Graph& graph = sweep.graph();
+    const NodeId id = sweep.id();
     const Span<const TwinParameter> parameters = parameters_.view(twin.parameters);
     if (Status refused = check_operands(sweep, parameters, rule, view); !refused) return std::move(refused).error();
     const auto result = result_dtype(sweep, parameters, rule, view);
@@ -16899,7 +18673,10 @@ class OutOfPlaceRewriter {
       return error_at(graph, id, DiagnosticCode::eager_would_raise,
                       text_of("the result is ", dtype_info(*result).torch_name, ", which PyTorch does not write into a ",
                               dtype_info(dtype(view)).torch_name, " tensor"));
-    if (Status done = take_twin_arguments(sweep, parameters, view); !done) return std::move(done).error();
+    if (Status done = take_twin_arguments(sweep, twin, view); !done) return std::move(done).error();
+    // Left to itself, cumsum makes int64 of integers.
+    if (twin.makes_dtype && !gives(sweep, "dtype"))
+      twin_arguments_.push_back(keyword(sweep, "dtype", dtype(view)));
     const bool casts = *result != dtype(view);
     TextId name;  // not by ?:, which g++ 12 evaluates wrongly for class types in constant expressions
     if (!casts) name = values_.modified_name(view);
@@ -16908,41 +18685,57 @@ class OutOfPlaceRewriter {
     return node;
   }
 
-  /// What is to be known of an in-place operator, found out when it is met first. Valid until the next call.
-  constexpr auto twin_of(Sweep& sweep, ops::CatalogRow row) -> const Twin& {
+  /// What is to be known of a writing operator, found out when it is met first. An error if there is no operator that computes
+  /// the same.
+  constexpr auto twin_of(Sweep& sweep, ops::CatalogRow row) -> Expected<Twin> {
     for (const Twin& known : twins_)
       if (known.row == row) return known;
+    const ops::CatalogRow functional = ops::functional_twin(row);
+    if (functional == ops::no_row)
+      return error_at(sweep.graph(), sweep.id(), DiagnosticCode::unsupported_mutation,
+                      text_of(Call(sweep.graph(), sweep.id()).name(), " has no twin that does not write"));
     Twin twin;
     twin.row = row;
-    const ops::CatalogRow functional = ops::functional_twin(row);
-    if (functional != ops::no_row)
-      twin.target = sweep.editor().text(text_of("torch.ops.", ops::schema(functional).name()));
+    twin.target = sweep.editor().text(text_of("torch.ops.", ops::schema(functional).name()));
+    twin.makes_dtype = ops::schema(functional).find("dtype").has_value();
     twin.parameters.begin = parameters_.size();
     ops::ParameterReader reader = ops::schema(row).parameters();
+    ops::ParameterReader twin_reader = ops::schema(functional).parameters();
     for (auto p = reader.next(); p; p = reader.next()) {
       TwinParameter parameter;
       parameter.parameter = *p;
+      const auto counterpart = twin_reader.next();
+      parameter.is_needed = counterpart && !counterpart->has_default;
       parameter.name = sweep.editor().text(p->name);
       parameter.broadcasts = is_elementwise_operand(p->name) && !p->written;
-      parameter.promotes = parameter.broadcasts && p->name != "value";
+      parameter.promotes = (parameter.broadcasts && p->name != "value") || (p->name == "self" && !p->written);
       parameter.is_source = p->name == "values" || p->name == "source" || p->name == "src";
       parameters_.push_back(parameter);
     }
     twin.parameters.count = parameters_.size() - twin.parameters.begin;
     twins_.push_back(twin);
-    return twins_.back();
+    return twin;
   }
   /// Arguments in ATen's order, operands at their newest value, what the call leaves out left out.
-  constexpr auto take_twin_arguments(Sweep& sweep, Span<const TwinParameter> parameters, std::uint32_t view) -> Status {
+  constexpr auto take_twin_arguments(Sweep& sweep, const Twin& twin, std::uint32_t view) -> Status {
+    const Span<const TwinParameter> parameters = parameters_.view(twin.parameters);
     twin_arguments_.clear();
     bool by_keyword = false;
     for (std::uint32_t i = 0; i < parameters.size(); ++i) {
       Argument a;
+      if (ops::detail::is_out_tensor(parameters[i].parameter)) continue;
       if (parameters[i].parameter.written) {
         a = values_.value_of(view, sweep.id());
       } else if (!given_[i].is_given) {
-        by_keyword = true;
-        continue;
+        const Call call(sweep.graph(), sweep.id());
+        const std::string_view name = parameters[i].parameter.name;
+        const auto number = call.real(name);
+        const auto truth = call.boolean(name);
+        if (!parameters[i].is_needed || (!number && !truth)) {
+          by_keyword = true;
+          continue;
+        }
+        a = truth ? Argument(*truth) : Argument(*number);
       } else {
         auto value = read(sweep, given_[i].argument);
         if (!value) return std::move(value).error();
@@ -16999,11 +18792,12 @@ class OutOfPlaceRewriter {
   }
   constexpr auto result_dtype(Sweep& sweep, Span<const TwinParameter> parameters, ops::WriteRule rule,
                               std::uint32_t view) const -> Expected<DType> {
-    if (rule == ops::WriteRule::same_dtype) return dtype(view);
+    if (rule == ops::WriteRule::same_dtype || rule == ops::WriteRule::dropout) return dtype(view);
     if (rule == ops::WriteRule::comparing) return DType::boolean;
     const Graph& graph = sweep.graph();
     ops::ResultType common;
-    common.add_tensor(dtype(view), analysis_->view(view).rank != 0);
+    if (!parameters.empty() && parameters[0].parameter.written)
+      common.add_tensor(dtype(view), analysis_->view(view).rank != 0);
     for (std::uint32_t i = 0; i < parameters.size(); ++i) {
       if (!parameters[i].promotes) continue;
       const Argument a = given_[i].argument;
@@ -17025,6 +18819,148 @@ class OutOfPlaceRewriter {
                       "the operands have dtypes that PyTorch does not promote together");
     if (rule == ops::WriteRule::floating && category(*promoted) <= DTypeCategory::integral) return DType::f32;
     return *promoted;
+  }
+
+  // Lists of tensors, results put into tensors -------------------------------------------------------------------------
+  /// `_foreach_add_(xs, ys)` is `x.add_(y)` for each, one after the other.
+  constexpr auto rewrite_each(Sweep& sweep, Span<const Write> writes) -> Status {
+    Pool<Write> targets;  // the analysis' own list may grow
+    targets.append(writes);
+    for (const Write& target : targets)
+      if (Status done = rewrite_member(sweep, target); !done) return done;
+    return {};
+  }
+  constexpr auto rewrite_member(Sweep& sweep, const Write& target) -> Status {
+    if (!analysis_->view(target.view).has_geometry) return needs_metadata(sweep, sweep.id());
+    const Operator op = sweep.graph().op(sweep.id());
+    const ops::Schema schema = sweep.graph().schema(op);
+    std::string_view name = schema.base();
+    name.remove_prefix(std::string_view("aten._foreach_").size());
+    if (name == "zero_") return write(sweep, target.view, filled(sweep, Argument(0), target.view));
+    auto arguments = arguments_of_member(sweep, schema, target.result);
+    if (!arguments) return std::move(arguments).error();
+    if (name == "copy_") return write(sweep, target.view, fit(sweep, (*arguments)[1].node(), target.view, false));
+    const Text base = text_of("aten.", name == "maximum_" ? "clamp_min_" : name == "minimum_" ? "clamp_max_" : name);
+    const ops::CatalogRow row =
+        detail::choose_overload(sweep.graph(), ops::find_overloads(base), {}, arguments->view());
+    if (row == ops::no_row)
+      return error_at(sweep.graph(), sweep.id(), DiagnosticCode::unsupported_mutation,
+                      text_of(schema.name(), " is carried out as ", base, " of each tensor, which does not take the arguments"));
+    const auto twin = twin_of(sweep, row);
+    if (!twin) return twin.error();
+    given_.clear();
+    for (std::uint32_t i = 0; i < twin->parameters.count; ++i) given_.push_back(given_for(*arguments, i, *twin));
+    const ops::WriteRule rule = ops::in_place_rule(base, ops::schema(row).overload());
+    return write(sweep, target.view, functional(sweep, *twin, rule, target.view));
+  }
+  [[nodiscard]] constexpr auto given_for(const Pool<Argument>& arguments, std::uint32_t position, const Twin& twin) const
+      -> Given {
+    const TwinParameter& parameter = parameters_[twin.parameters.begin + position];
+    if (!parameter.parameter.keyword_only && position < arguments.size() && !arguments[position].is_keyword())
+      return {true, arguments[position]};
+    for (const Argument& a : arguments)
+      if (a.is_keyword() && a.keyword() == parameter.name) return {true, a};
+    return {};
+  }
+  /// What the call says of member `index`: of each list the member, of all else the same for all.
+  constexpr auto arguments_of_member(Sweep& sweep, const ops::Schema& schema, std::uint32_t index)
+      -> Expected<Pool<Argument>> {
+    const Call call(sweep.graph(), sweep.id());
+    const bool has_factor = schema.base() == "aten._foreach_addcmul_" || schema.base() == "aten._foreach_addcdiv_";
+    Pool<Argument> arguments;
+    ops::ParameterReader reader = schema.parameters();
+    std::uint32_t position = 0;
+    for (auto p = reader.next(); p; p = reader.next(), ++position) {
+      const auto given = call.given(position, *p);
+      if (!given || p->name == "non_blocking") continue;
+      auto member = p->type.ends_with("[]") ? member_of(sweep, *given, index) : Expected<Argument>(given->with_keyword({}));
+      if (!member) return std::move(member).error();
+      const bool is_factor = has_factor && (p->name == "value" || p->name == "scalars");
+      if (is_factor || p->keyword_only) member = keyword(sweep, is_factor ? "value" : p->name, *member);
+      arguments.push_back(*member);
+    }
+    return arguments;
+  }
+  constexpr auto member_of(Sweep& sweep, Argument list, std::uint32_t index) -> Expected<Argument> {
+    const Graph& graph = sweep.graph();
+    if (list.is_sequence() && index < graph.children(list).size()) return graph.children(list)[index];
+    if (list.is_node() && values_.is_list(list.node())) {
+      const View views = analysis_->view(analysis_->view_of(list.node()));
+      if (index < views.step.order.count) {
+        const NodeId value = values_.value_of(static_cast<std::uint32_t>(analysis_->order(views)[index]), sweep.id());
+        if (value == no_node) return stale_error(graph, sweep.id(), list.node());
+        return Argument(value);
+      }
+    } else if (list.is_node() && graph.node(list.node()).value_kind == ValueKind::tuple) {
+      const auto metas = graph.values(list.node());
+      if (index < metas.size()) return Argument(member(sweep, list.node(), index, metas[index], sweep.id(), {}));
+    }
+    return error_at(graph, sweep.id(), DiagnosticCode::unsupported_mutation,
+                    text_of(graph.target(sweep.id()), " has lists that fxpass cannot take apart, or of unequal lengths"));
+  }
+
+  /// The results of the functional twin become the newest values of the `out=` tensors, cast to their dtypes.
+  constexpr auto rewrite_out(Sweep& sweep, Span<const Write> writes) -> Status {
+    Graph& graph = sweep.graph();
+    const NodeId id = sweep.id();
+    const auto twin = twin_of(sweep, graph.op(id).row);
+    if (!twin) return twin.error();
+    take_given(sweep, *twin);
+    Pool<Write> targets;
+    targets.append(writes);
+    const std::uint32_t first = targets[0].view;
+    const bool is_only_result = graph.node(id).value_kind == ValueKind::tensor;
+    const auto computed = dtype_of_result(sweep, *twin, first, is_only_result);
+    if (!computed) return computed.error();
+    if (Status done = take_twin_arguments(sweep, *twin, first); !done) return done;
+    if (twin->makes_dtype && !gives(sweep, "dtype") && is_only_result)
+      twin_arguments_.push_back(keyword(sweep, "dtype", *computed));
+    if (is_only_result) {
+      const bool casts = *computed != dtype(first) || !is_sure_of_dtype(sweep, *twin, first);
+      TextId name;
+      if (!casts) name = values_.modified_name(first);
+      NodeId node = values_.emit(id, twin->target, twin_arguments_.view(), *computed, sizes(first), first, name);
+      if (casts) node = cast(sweep, node, dtype(first), sizes(first), first, true);
+      values_.write(first, node, id);
+      return {};
+    }
+    Pool<TensorMeta> metas;
+    metas.append(graph.values(id));
+    const ValueSpec tuple{ValueKind::tuple, graph.add_metas(metas.view())};
+    const NodeId results = sweep.editor().insert_before(id, twin->target, twin_arguments_.view(), tuple, TextId());
+    for (const Write& target : targets) {
+      const NodeId result = member(sweep, results, target.result, metas[target.result], id, {});
+      values_.write(target.view, cast(sweep, result, dtype(target.view), sizes(target.view), target.view, true), id);
+    }
+    return {};
+  }
+  [[nodiscard]] constexpr auto gives(Sweep& sweep, std::string_view parameter) const -> bool {
+    return Call(sweep.graph(), sweep.id()).has(parameter);
+  }
+  /// The dtype in which the twin gives what goes into an `out=` tensor.
+  constexpr auto dtype_of_result(Sweep& sweep, const Twin& twin, std::uint32_t view, bool is_only_result) const
+      -> Expected<DType> {
+    const ops::WriteRule rule = ops::rule_of_result(Call(sweep.graph(), sweep.id()).schema());
+    if (!is_only_result || rule == ops::WriteRule::unknown || twin.makes_dtype) return dtype(view);
+    Expected<DType> found = rule == ops::WriteRule::same_dtype || rule == ops::WriteRule::dropout
+                                ? Expected<DType>(dtype(view))
+                                : result_dtype(sweep, parameters_.view(twin.parameters), rule, view);
+    if (found && !can_cast(*found, dtype(view)))
+      return error_at(sweep.graph(), sweep.id(), DiagnosticCode::eager_would_raise,
+                      text_of("the result is ", dtype_info(*found).torch_name, ", which PyTorch does not write into a ",
+                              dtype_info(dtype(view)).torch_name, " tensor"));
+    return found;
+  }
+  /// Whether the twin certainly gives what `dtype_of_result` says.
+  [[nodiscard]] constexpr auto is_sure_of_dtype(Sweep& sweep, const Twin& twin, std::uint32_t view) const -> bool {
+    const ops::WriteRule rule = ops::rule_of_result(Call(sweep.graph(), sweep.id()).schema());
+    if (twin.makes_dtype || rule == ops::WriteRule::promoting || rule == ops::WriteRule::floating) return true;
+    bool is_sure = true;
+    sweep.graph().for_each_operand(sweep.id(), [&](NodeId operand) {
+      const TensorMeta* meta = sweep.graph().tensor(operand);
+      is_sure = is_sure && meta != nullptr && meta->dtype == dtype(view);
+    });
+    return is_sure;
   }
 
   // setitem, statistics, kernels -------------------------------------------------------------------------------------
@@ -17090,6 +19026,7 @@ class OutOfPlaceRewriter {
   /// Training-mode batch norm: the functional form returns the new statistics.
   constexpr auto rewrite_batch_norm(Sweep& sweep, Span<const Write> writes) -> Status {
     const NodeId id = sweep.id();
+    if (sweep.graph().node(id).value_kind == ValueKind::tuple) return rewrite_native_batch_norm(sweep, writes);
     Pool<Argument> arguments;
     for (const std::string_view name :
          {"input", "weight", "bias", "running_mean", "running_var", "training", "momentum", "eps"}) {
@@ -17116,6 +19053,41 @@ class OutOfPlaceRewriter {
     values_.substitute(id, member(sweep, norm, 0, members[0], id, {}));
     for (const Write& w : writes)
       values_.write(w.view, member(sweep, norm, w.result, members[w.result], id, values_.modified_name(w.view)), id);
+    sweep.editor().erase(id);
+    return {};
+  }
+  /// The functional form returns what the operator returns, and the new statistics behind it.
+  constexpr auto rewrite_native_batch_norm(Sweep& sweep, Span<const Write> writes) -> Status {
+    Graph& graph = sweep.graph();
+    const NodeId id = sweep.id();
+    const bool is_update = Call(graph, id).schema().base() == "aten._batch_norm_with_update";
+    Pool<Write> targets;
+    targets.append(writes);
+    Pool<TensorMeta> metas;
+    metas.append(graph.values(id));
+    Pool<Argument> arguments;
+    for (const std::string_view name :
+         {"input", "weight", "bias", "running_mean", "running_var", "training", "momentum", "eps"}) {
+      if (is_update && name == "training") continue;
+      const auto given = Call(graph, id).given(name);
+      if (!given) return unseen_write(graph, id);
+      const auto value = read(sweep, *given);
+      if (!value) return value.error();
+      arguments.push_back(value->with_keyword({}));
+      const TensorMeta* meta = name.starts_with("running_") && given->is_node() ? graph.tensor(given->node()) : nullptr;
+      if (meta != nullptr) metas.push_back(*meta);
+    }
+    if (targets.size() != 2 || metas.size() != targets[1].result + 1)
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      "batch norm in training mode with one of its two statistics only, or results of which nothing is known");
+    const ValueSpec tuple{ValueKind::tuple, graph.add_metas(metas.view())};
+    const NodeId norm = sweep.editor().insert_before(id,
+                                                     is_update ? "torch.ops.aten._batch_norm_with_update_functional.default"
+                                                               : "torch.ops.aten._native_batch_norm_legit_functional.default",
+                                                     arguments.view(), tuple);
+    values_.substitute(id, norm);
+    for (const Write& w : targets)
+      values_.write(w.view, member(sweep, norm, w.result, metas[w.result], id, values_.modified_name(w.view)), id);
     sweep.editor().erase(id);
     return {};
   }
@@ -17211,8 +19183,8 @@ struct InPlaceToOutOfPlacePass {
 
   /// Forward pass: what it keeps during a run.
   struct State {
-    OutOfPlaceRewriter rewriter;
-    Context nested;                  ///< what was said of graphs that calls run
+    OutOfPlaceRewriter rewriter;      ///< the writes that were met so far
+    Context nested;                   ///< what was said of graphs that calls run
     Pool<std::uint8_t> is_done = {};  ///< by subgraph
   };
 
@@ -17256,11 +19228,11 @@ struct InPlaceToOutOfPlacePass {
     detail::ArtifactSlots<AliasesAnalysed> slots;
     AliasAnalyser analyser(static_cast<detail::ArtifactSlot<AliasesAnalysed>&>(slots).value, nullptr);
     if (Status visited = analyser.visit_all(inner); !visited) return visited;
-    std::array<Context, 1> contexts;
+    Context context;
     auto outcome = detail::SweepRunner<InPlaceToOutOfPlacePass>::run(
-        inner, contexts, Artifacts<InPlaceToOutOfPlacePass>(slots), *this);
+        inner, &context, Artifacts<InPlaceToOutOfPlacePass>(slots), *this);
     if (outcome.failed != detail::no_pass) return std::move(outcome.errors);
-    state.nested.add_nested(contexts[0]);
+    state.nested.add_nested(context);
     // The call writes by now what the graph wrote: its last results are like any other.
     for (OutputSpec& output : inner.mutable_outputs())
       if (is_mutation(output.kind)) output = OutputSpec();
@@ -21059,6 +23031,7 @@ class GraphInliner {
   virtual constexpr auto inline_graph(std::uint32_t number, Span<const hlo::Value> inputs) -> Pool<hlo::Value> = 0;
 
  protected:
+  /// Made, copied and destroyed only as a part of what derives from it: nobody owns one through this type.
   constexpr GraphInliner() = default;
   constexpr GraphInliner(const GraphInliner&) = default;
   constexpr auto operator=(const GraphInliner&) -> GraphInliner& = default;
@@ -22298,6 +24271,266 @@ struct LowerCumprod {
   }
 };
 
+/// Running logarithms of sums of exponentials.
+struct LowerLogCumSumExp {
+  static constexpr std::array<std::string_view, 2> op{"aten.logcumsumexp", "aten._logcumsumexp"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.accurate(c.tensor(call, "self"));
+    const std::size_t rank = b.rank(x);
+    if (!x.valid() || rank == 0) return c.to_result(call, x);
+    if (is_complex(b.dtype(x))) return c.unsupported(call, "of complex numbers");
+    const auto combine = [&](hlo::Value a, hlo::Value d) {
+      const hlo::Value large = b.maximum(a, d);
+      const hlo::Value rest = b.log_plus_one(b.exponential(b.negate(b.abs(b.subtract(a, d)))));
+      // Equal infinities have no difference.
+      const hlo::Value is_end = b.and_(b.compare(a, d, hlo::Direction::eq), b.not_(b.is_finite(a)));
+      return b.select(is_end, a, b.add(large, rest));
+    };
+    return c.to_result(call, detail::accumulate(c, x, c.dim(call, "dim", rank), b.lowest(b.dtype(x)), combine));
+  }
+};
+
+/// The mean of what is not NaN.
+struct LowerNanMean {
+  static constexpr std::string_view op = "aten.nanmean";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Shape result = c.result_shape(call);
+    const hlo::Value x = b.convert(c.tensor(call, "self"), ops::accumulate_type(result.dtype));
+    if (!x.valid()) return x;
+    const hlo::Dims dims = detail::reduced_dims(c, call, x);
+    const hlo::Value is_number = b.compare(x, x, hlo::Direction::eq);
+    const hlo::Value sum = detail::reduce(c, b.select(is_number, x, c.full_like(x, 0.0)), dims, hlo::Opcode::add);
+    const hlo::Value count = detail::reduce(c, b.convert(is_number, b.dtype(x)), dims, hlo::Opcode::add);
+    return b.reshape(b.convert(b.divide(sum, count), result.dtype), result.dims);
+  }
+};
+
+/// How many elements fall into each of so many equal parts between two numbers, the last part with its end.
+struct LowerHistogram {
+  static constexpr std::string_view op = "aten.histc";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Shape result = c.result_shape(call);
+    const hlo::Value given = c.tensor(call, "self");
+    if (!given.valid()) return given;
+    const DType type = ops::accumulate_type(b.dtype(given));
+    const std::int64_t count = b.shape(given).element_count(), bins = c.integer(call, "bins");
+    if (!is_floating(type)) return c.unsupported(call, "of integers");
+    const hlo::Value x = b.reshape(b.convert(given, type), {count});
+    const Number low = c.number(call, "min"), high = c.number(call, "max");
+    hlo::Value from = c.scalar(type, low.real), to = c.scalar(type, high.real);
+    if (low.real == high.real && count != 0) {
+      // The numbers of the tensor themselves are the ends; equal ones are moved apart by 1.
+      from = reduce_all(c, x, hlo::Opcode::minimum);
+      to = reduce_all(c, x, hlo::Opcode::maximum);
+    }
+    const hlo::Value is_point = b.compare(from, to, hlo::Direction::eq), one = c.scalar(type, 1.0);
+    const hlo::Value first = b.select(is_point, b.subtract(from, one), from), last = b.select(is_point, b.add(to, one), to);
+    const hlo::Dims line{count};
+    const hlo::Value start = b.broadcast(first, line), end = b.broadcast(last, line);
+    const hlo::Value part = b.divide(b.multiply(b.subtract(x, start), c.full_like(x, static_cast<double>(bins))), b.subtract(end, start));
+    const hlo::Value number = b.minimum(b.floor(part), c.full_like(part, static_cast<double>(bins - 1)));
+    const hlo::Value is_inside = b.and_(b.compare(x, start, hlo::Direction::ge), b.compare(x, end, hlo::Direction::le));
+    const hlo::Dims pairs{count, bins};
+    const hlo::Value is_in = b.compare(b.broadcast_in_dim(number, pairs, {0}), b.iota({type, pairs}, 1), hlo::Direction::eq);
+    const hlo::Value counted = b.and_(is_in, b.broadcast_in_dim(is_inside, pairs, {0}));
+    return b.convert(detail::reduce(c, b.convert(counted, type), {0}, hlo::Opcode::add), result.dtype);
+  }
+
+ private:
+  static constexpr auto reduce_all(auto& c, hlo::Value x, hlo::Opcode how) -> hlo::Value {
+    return detail::reduce(c, x, {0}, how);
+  }
+};
+
+/// Differences of neighbours divided by their distance: of the element after and the one before, at the ends of one side.
+struct LowerNumericalGradient {
+  static constexpr std::string_view op = "aten.gradient";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const hlo::Value given = c.tensor(call, "self");
+    if (!given.valid()) return {};
+    const hlo::Value x = is_floating(b.dtype(given)) ? given : c.accurate(given);
+    const std::size_t rank = b.rank(x);
+    hlo::Dims dims = hlo::iota_dims(rank);
+    if (call.has("dim")) {
+      dims = c.integers(call, "dim");
+      for (std::int64_t& d : dims) d = static_cast<std::int64_t>(c.wrapped_dim(call, d, rank));
+    }
+    const std::int64_t order = c.integer(call, "edge_order");
+    if (order != 1 && order != 2) return refuse(c, call, "with edges of this order");
+    Pool<hlo::Value> results;
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      const std::int64_t d = dims[i], size = b.dims(x)[static_cast<std::size_t>(d)];
+      const hlo::Value places = coordinates(c, call, i, dims.size(), size, b.dtype(x));
+      if (!places.valid() || size < 2) return refuse(c, call, "with this spacing");
+      const auto cut = [&](hlo::Value v, std::int64_t dim, std::int64_t from, std::int64_t to) {
+        return b.slice_in_dim(v, dim, from, to);
+      };
+      const auto slope = [&](std::int64_t from, std::int64_t to, std::int64_t by) {
+        const hlo::Value rise = b.subtract(cut(x, d, from + by, to + by), cut(x, d, from, to));
+        const hlo::Value run = b.subtract(cut(places, 0, from + by, to + by), cut(places, 0, from, to));
+        return b.divide(rise, b.broadcast_in_dim(run, b.dims(rise), {d}));
+      };
+      if (order == 2 && size < 3) return refuse(c, call, "with edges of second order and fewer than three elements");
+      Pool<hlo::Value> parts;
+      parts.push_back(order == 1 ? slope(0, 1, 1) : edge(c, x, places, d, 0, false));
+      if (size > 2) parts.push_back(inner(c, x, places, d, size));
+      parts.push_back(order == 1 ? slope(size - 2, size - 1, 1) : edge(c, x, places, d, size - 3, true));
+      results.push_back(c.builder().convert(b.concatenate(parts.view(), d), b.dtype(x)));
+    }
+    return results;
+  }
+
+ private:
+  static constexpr auto refuse(auto& c, const Call& call, std::string_view why) -> Pool<hlo::Value> {
+    c.unsupported(call, why);
+    return {};
+  }
+  /// Where the elements of the i-th dimension are, as a vector.
+  static constexpr auto coordinates(auto& c, const Call& call, std::size_t i, std::size_t count, std::int64_t size, DType type)
+      -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value numbers = b.convert(b.iota({DType::i64, {size}}, 0), type);
+    if (!call.has("spacing")) return numbers;
+    if (const auto list = call.list("spacing")) {
+      if (list->size() != count) return {};
+      const Argument& one = (*list)[i];
+      if (one.is_node()) return b.convert(c.tensor(call, one, "spacing"), type);
+      const auto number = c.number_of(one);
+      return number ? b.multiply(numbers, c.full_like(numbers, number->real)) : hlo::Value{};
+    }
+    return b.multiply(numbers, c.full_like(numbers, c.number(call, "spacing").real));
+  }
+  /// The slope at an end of the parabola through three elements, the first of which is `from`.
+  static constexpr auto edge(auto& c, hlo::Value x, hlo::Value places, std::int64_t d, std::int64_t from, bool is_end)
+      -> hlo::Value {
+    auto& b = c.builder();
+    const auto place = [&](std::int64_t n) { return b.slice_in_dim(places, 0, from + n, from + n + 1); };
+    const hlo::Value before = b.subtract(place(1), place(0)), after = b.subtract(place(2), place(1));
+    const hlo::Value both = b.add(before, after);
+    // At the end all is the other way round.
+    const hlo::Value own = is_end ? after : before, other = is_end ? before : after;
+    const hlo::Value near = b.divide(b.add(own, both), b.multiply(own, both));
+    const hlo::Value middle = b.divide(both, b.multiply(own, other)), far = b.divide(own, b.multiply(other, both));
+    const auto weigh = [&](hlo::Value weight, std::int64_t n) {
+      const hlo::Value part = b.slice_in_dim(x, d, from + n, from + n + 1);
+      return b.multiply(b.broadcast_in_dim(weight, b.dims(part), {d}), part);
+    };
+    const hlo::Value rise = b.subtract(b.subtract(weigh(middle, 1), weigh(near, is_end ? 2 : 0)), weigh(far, is_end ? 0 : 2));
+    return is_end ? b.negate(rise) : rise;
+  }
+  /// Of unequal distances both slopes count, each by the other's distance.
+  static constexpr auto inner(auto& c, hlo::Value x, hlo::Value places, std::int64_t d, std::int64_t size) -> hlo::Value {
+    auto& b = c.builder();
+    const auto at = [&](hlo::Value v, std::int64_t dim, std::int64_t offset) {
+      return b.slice_in_dim(v, dim, offset, size - 2 + offset);
+    };
+    const hlo::Value before = b.subtract(at(places, 0, 1), at(places, 0, 0)), after = b.subtract(at(places, 0, 2), at(places, 0, 1));
+    const hlo::Value both = b.add(before, after);
+    const auto weigh = [&](hlo::Value weight, std::int64_t offset) {
+      const hlo::Value part = at(x, d, offset);
+      return b.multiply(b.broadcast_in_dim(weight, b.dims(part), {d}), part);
+    };
+    const hlo::Value first = b.negate(b.divide(after, b.multiply(before, both)));
+    const hlo::Value middle = b.divide(b.subtract(after, before), b.multiply(before, after));
+    const hlo::Value last = b.divide(before, b.multiply(after, both));
+    return b.add(b.add(weigh(first, 0), weigh(middle, 1)), weigh(last, 2));
+  }
+};
+
+namespace detail {
+/// Sums along a dimension of the areas between neighbours: half the sum of both times their distance.
+constexpr auto trapezoids(auto& c, const Call& call, hlo::Value y, std::size_t dim) -> hlo::Value {
+  auto& b = c.builder();
+  const auto along = static_cast<std::int64_t>(dim);
+  const auto pairs = [&](hlo::Value v, std::int64_t at, bool add) {
+    const std::int64_t length = b.dims(v)[static_cast<std::size_t>(at)];
+    const hlo::Value after = b.slice_in_dim(v, at, 1, length), before = b.slice_in_dim(v, at, 0, length - 1);
+    return add ? b.add(after, before) : b.subtract(after, before);
+  };
+  const hlo::Value sums = pairs(y, along, true);
+  hlo::Value area = b.multiply(sums, c.full_like(sums, 0.5));
+  if (!call.schema().find("x")) return b.multiply(area, c.full_like(area, c.number(call, "dx")));
+  const hlo::Value x = b.convert(c.tensor(call, "x"), b.dtype(y));
+  if (!x.valid()) return x;
+  // One line of places for all, or one for each.
+  if (b.rank(x) == 1)
+    return b.multiply(area, b.broadcast_in_dim(pairs(x, 0, false), b.dims(area), {along}));
+  hlo::Dims of_x = b.dims(x);
+  while (of_x.size() < b.rank(y)) of_x.insert(0, 1);
+  const hlo::Value width = pairs(b.reshape(x, of_x), along, false);
+  const hlo::Dims common = c.common_dims(call, b.dims(width), b.dims(area));
+  area = c.broadcast_to(call, area, common);
+  return b.multiply(area, c.broadcast_to(call, width, common));
+}
+}  // namespace detail
+
+/// The integral of a line through points, whole or up to each of them.
+template <bool IsRunning, TextConstant... Names>
+struct LowerTrapezoid {
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Shape result = c.result_shape(call);
+    const hlo::Value y = b.convert(c.tensor(call, "y"), ops::accumulate_type(result.dtype));
+    if (!y.valid() || b.rank(y) == 0) return c.full(result, 0);
+    const std::size_t dim = c.dim(call, "dim", b.rank(y));
+    if (b.dims(y)[dim] == 0) return c.full(result, 0);
+    const hlo::Value areas = detail::trapezoids(c, call, y, dim);
+    if (!areas.valid()) return areas;
+    const hlo::Value sum =
+        IsRunning ? detail::accumulate(c, areas, dim, c.scalar(b.dtype(areas), 0), [&](auto a, auto d) { return b.add(a, d); })
+                  : detail::reduce(c, areas, {static_cast<std::int64_t>(dim)}, hlo::Opcode::add);
+    return b.reshape(b.convert(sum, result.dtype), result.dims);
+  }
+};
+
+/// Norms of a tensor, of vectors along a dimension, and of matrices in two: those that need no singular values.
+struct LowerMatrixNorm {
+  static constexpr std::array<std::string_view, 2> op{"aten.linalg_norm", "aten.linalg_matrix_norm"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Shape result = c.result_shape(call);
+    hlo::Value x = c.tensor(call, "self");
+    if (!x.valid()) return x;
+    if (call.has("dtype")) x = b.convert(x, *call.dtype("dtype"));
+    if (is_complex(b.dtype(x))) return c.unsupported(call, "of complex numbers");
+    x = b.abs(c.accurate(x));
+    hlo::Dims dims = hlo::iota_dims(b.rank(x));
+    const bool has_dims = call.schema().base() == "aten.linalg_matrix_norm" || call.has("dim");
+    hlo::Dims ordered = dims;
+    if (has_dims) {
+      ordered = c.integers(call, "dim");
+      for (std::int64_t& d : ordered) d = static_cast<std::int64_t>(c.wrapped_dim(call, d, b.rank(x)));
+      dims = c.dims(call, "dim", b.rank(x));
+    }
+    const auto word = call.string("ord");
+    const bool has_order = call.has("ord") || word;
+    hlo::Value norm;
+    if (!has_order && !has_dims) {
+      const hlo::Value line = b.reshape(x, {b.shape(x).element_count()});
+      norm = detail::norm_keeping(c, line, {0}, 2);
+    } else if (ordered.size() == 1 || (!has_order && ordered.size() != 2)) {
+      norm = detail::norm_keeping(c, x, dims, has_order ? c.number(call, "ord").real : 2.0);
+    } else if (!has_order || (word && *word == "fro")) {
+      norm = detail::norm_keeping(c, x, dims, 2);
+    } else {
+      const double order = word ? 0.0 : c.number(call, "ord").real;
+      constexpr double infinity = std::numeric_limits<double>::infinity();
+      const bool of_columns = order == 1 || order == -1, of_rows = order == infinity || order == -infinity;
+      if ((!of_columns && !of_rows) || ordered.size() != 2) return c.unsupported(call, "by singular values");
+      const std::size_t summed = of_columns ? 0 : 1;
+      const hlo::Value sums = detail::reduce_keeping(c, x, {ordered[summed]}, hlo::Opcode::add);
+      norm = detail::reduce_keeping(c, sums, {ordered[1 - summed]},
+                                    order > 0 ? hlo::Opcode::maximum : hlo::Opcode::minimum);
+    }
+    return b.reshape(b.convert(norm, result.dtype), result.dims);
+  }
+};
+
 /// Running extremes and where each was last met; NaN stays once it came.
 template <TextConstant Name, hlo::Direction Side>
 struct LowerRunningExtreme {
@@ -22364,7 +24597,9 @@ using ReductionLowerings =
               LowerRunningExtreme<"aten.cummin", hlo::Direction::le>, LowerVariance<"aten.var", false>,
               LowerVariance<"aten.std", true>, LowerVarMean, LowerStdMean, LowerMinAndMax, LowerCountNonzero,
               LowerNanSum, LowerLogSumExp, LowerDiff, LowerNorm<"aten.linalg_vector_norm", "ord">,
-              LowerNorm<"aten.norm", "p">, LowerPythonNorm, LowerNormalize>;
+              LowerNorm<"aten.norm", "p">, LowerPythonNorm, LowerNormalize, LowerLogCumSumExp, LowerNanMean,
+              LowerTrapezoid<false, "aten.trapezoid", "aten.trapz">,
+              LowerTrapezoid<true, "aten.cumulative_trapezoid">, LowerMatrixNorm, LowerHistogram, LowerNumericalGradient>;
 
 }  // namespace fxpass
 
@@ -22540,6 +24775,52 @@ struct LowerHardswish {
   }
 };
 
+/// One half of a dimension times the sigmoid of the other.
+struct LowerGlu {
+  static constexpr std::string_view op = "aten.glu";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.accurate(c.tensor(call, "self"));
+    if (!x.valid() || b.rank(x) == 0) return {};
+    const std::size_t dim = c.dim(call, "dim", b.rank(x));
+    const auto along = static_cast<std::int64_t>(dim);
+    const std::int64_t half = b.dims(x)[dim] / 2;
+    const hlo::Value gate = b.slice_in_dim(x, along, half, 2 * half);
+    return c.to_result(call, b.multiply(b.slice_in_dim(x, along, 0, half), b.logistic(gate)));
+  }
+};
+
+/// Below zero times a weight: one for all, or one for each channel, dimension 1.
+struct LowerPrelu {
+  static constexpr std::array<std::string_view, 2> op{"aten.prelu", "aten._prelu_kernel"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    hlo::Value weight = c.tensor(call, "weight");
+    if (!x.valid() || !weight.valid()) return {};
+    const bool is_one = b.shape(weight).element_count() == 1;
+    if (is_one)
+      weight = b.broadcast(b.reshape(weight, {}), b.dims(x));
+    else if (call.schema().base() == "aten.prelu")
+      weight = b.broadcast_in_dim(weight, b.dims(x), {b.rank(x) == 1 ? 0 : 1});
+    else
+      weight = c.broadcast_to(call, weight, b.dims(x));
+    return b.select(detail::is_positive(c, x), x, b.multiply(x, weight));
+  }
+};
+
+/// Outside training a leaky unit whose slope is the mean of its bounds. Random numbers are not lowered.
+struct LowerRrelu {
+  static constexpr std::string_view op = "aten.rrelu";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.accurate(c.tensor(call, "self"));
+    if (c.boolean(call, "training")) return c.unsupported(call, "random slopes in training");
+    const double slope = (c.number(call, "lower").real + c.number(call, "upper").real) / 2;
+    return c.to_result(call, b.select(detail::is_positive(c, x), x, b.multiply(x, c.full_like(x, slope))));
+  }
+};
+
 // Softmax --------------------------------------------------------------------------------------------------------------
 
 namespace detail {
@@ -22589,7 +24870,7 @@ constexpr auto softmax_operand(auto& c, const Call& call) -> hlo::Value {
 }  // namespace detail
 
 struct LowerSoftmax {
-  static constexpr std::array<std::string_view, 2> op{"aten.softmax", "aten._softmax"};
+  static constexpr std::array<std::string_view, 3> op{"aten.softmax", "aten._softmax", "aten.special_softmax"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = detail::softmax_operand(c, call);
     return c.to_result(call, detail::softmax(c, x, c.dim(call, "dim", c.builder().rank(x))));
@@ -22605,7 +24886,8 @@ struct LowerSafeSoftmax {
 };
 
 struct LowerLogSoftmax {
-  static constexpr std::array<std::string_view, 2> op{"aten.log_softmax", "aten._log_softmax"};
+  static constexpr std::array<std::string_view, 3> op{"aten.log_softmax", "aten._log_softmax",
+                                                      "aten.special_log_softmax"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
     const hlo::Value x = detail::softmax_operand(c, call);
@@ -22627,11 +24909,26 @@ struct LowerDropout {
   }
 };
 
+/// The same with the mask of what is kept.
+struct LowerNativeDropout {
+  static constexpr std::string_view op = "aten.native_dropout";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "input");
+    // None means training here.
+    if (!call.has("train") || (c.boolean(call, "train") && c.real(call, "p") != 0)) {
+      c.unsupported(call, "dropout in training");
+      return {};
+    }
+    return c.members(call, {x, b.full({DType::boolean, b.dims(x)}, true)});
+  }
+};
+
 /// The lowerings of this file.
 using ActivationLowerings =
     lowerings<LowerRelu, LowerRelu6, LowerHardtanh, LowerSilu, LowerGelu, LowerLeakyRelu, LowerElu, LowerCelu, LowerSelu, LowerSoftplus,
               LowerMish, LowerLogSigmoid, LowerHardsigmoid, LowerHardswish, LowerSoftmax, LowerSafeSoftmax,
-              LowerLogSoftmax, LowerDropout>;
+              LowerLogSoftmax, LowerDropout, LowerNativeDropout, LowerGlu, LowerPrelu, LowerRrelu>;
 
 }  // namespace fxpass
 
@@ -22739,6 +25036,193 @@ struct LowerLinear {
       y = b.add(y, c.broadcast_to(call, bias, b.dims(y)));
     }
     return c.to_result(call, y);
+  }
+};
+
+/// beta * self + alpha * (vec1 times vec2), the outer product.
+struct LowerAddOuter {
+  static constexpr std::string_view op = "aten.addr";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value addend = c.tensor(call, "self"), x = c.tensor(call, "vec1"), y = c.tensor(call, "vec2");
+    if (!addend.valid() || !x.valid() || !y.valid()) return {};
+    const DType type = ops::accumulate_type(c.result_shape(call).dtype);
+    if (type == DType::boolean) return of_bools(c, call, addend, x, y);
+    const hlo::Dims dims{b.dims(x)[0], b.dims(y)[0]};
+    const hlo::Value product = b.multiply(b.broadcast_in_dim(b.convert(x, type), dims, {0}),
+                                          b.broadcast_in_dim(b.convert(y, type), dims, {1}));
+    return c.to_result(call, detail::add_product(c, call, addend, product));
+  }
+
+ private:
+  static constexpr auto of_bools(auto& c, const Call& call, hlo::Value addend, hlo::Value x, hlo::Value y) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Dims dims{b.dims(x)[0], b.dims(y)[0]};
+    hlo::Value product = b.and_(b.broadcast_in_dim(x, dims, {0}), b.broadcast_in_dim(y, dims, {1}));
+    if (c.number(call, "alpha").is(0)) product = c.full_like(product, 0);
+    if (c.number(call, "beta").is(0)) return product;
+    return b.or_(c.broadcast_to(call, addend, dims), product);
+  }
+};
+
+/// beta * self + alpha * the sum of the products of all pairs of matrices.
+struct LowerAddBatchedProducts {
+  static constexpr std::string_view op = "aten.addbmm";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "batch1"), y = c.tensor(call, "batch2");
+    if (!x.valid() || !y.valid()) return {};
+    // Summed over the batch as over the inner dimension.
+    const hlo::Value transposed = c.builder().transpose(x, {1, 0, 2});
+    const hlo::Value product = detail::dot(c, transposed, y, {{1, 2}, {0, 1}, {}, {}});
+    return c.to_result(call, detail::add_product(c, call, c.tensor(call, "self"), product));
+  }
+};
+
+/// The inner product with the first vector conjugated; along a dimension, with broadcasting.
+struct LowerVectorDot {
+  static constexpr std::array<std::string_view, 2> op{"aten.vdot", "aten.linalg_vecdot"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const bool is_vdot = call.schema().base() == "aten.vdot";
+    auto [x, y] = c.operands(call, Meeting::common, is_vdot ? "self" : "x", is_vdot ? "other" : "y");
+    if (!x.valid() || !y.valid()) return {};
+    if (is_complex(b.dtype(x))) x = b.complex(b.real(x), b.negate(b.imag(x)));
+    const DType type = ops::accumulate_type(b.dtype(x));
+    const std::size_t dim = is_vdot ? 0 : c.dim(call, "dim", b.rank(x));
+    return c.to_result(call, b.reduce(b.multiply(b.convert(x, type), b.convert(y, type)), c.scalar(type, 0),
+                                      {static_cast<std::int64_t>(dim)}, b.scalar_computation(hlo::Opcode::add, type)));
+  }
+};
+
+/// Each element of a tensor times the whole of another, dimension by dimension.
+struct LowerKronecker {
+  static constexpr std::string_view op = "aten.kron";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [x, y] = detail::two_of_one_type(c, call, "self", "other");
+    if (!x.valid() || !y.valid()) return {};
+    const std::size_t rank = b.rank(x) > b.rank(y) ? b.rank(x) : b.rank(y);
+    hlo::Dims pairs, of_x, of_y, merged;
+    for (std::size_t d = 0; d < rank; ++d) {
+      const auto size = [&](hlo::Value v, hlo::Dims& dims, std::int64_t at) {
+        const std::size_t missing = rank - b.rank(v);
+        if (d < missing) return std::int64_t{1};
+        dims.push_back(at);
+        return b.dims(v)[d - missing];
+      };
+      const auto at = static_cast<std::int64_t>(2 * d);
+      const std::int64_t first = size(x, of_x, at), second = size(y, of_y, at + 1);
+      pairs.push_back(first);
+      pairs.push_back(second);
+      merged.push_back(first * second);
+    }
+    const hlo::Value product = b.multiply(b.broadcast_in_dim(x, pairs, of_x), b.broadcast_in_dim(y, pairs, of_y));
+    return c.to_result(call, b.reshape(product, merged));
+  }
+};
+
+/// Summed over the dimensions named for each side; sizes of 1 meet any size.
+struct LowerTensorDot {
+  static constexpr std::string_view op = "aten.tensordot";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    auto [x, y] = detail::two_of_one_type(c, call, "self", "other");
+    if (!x.valid() || !y.valid()) return {};
+    hlo::DotDims dims;
+    const hlo::Dims of_x = c.integers(call, "dims_self"), of_y = c.integers(call, "dims_other");
+    if (of_x.size() != of_y.size()) return c.fail(call, DiagnosticCode::eager_would_raise, "the dimensions are not pairs");
+    for (std::size_t i = 0; i < of_x.size(); ++i) {
+      const std::size_t first = c.wrapped_dim(call, of_x[i], b.rank(x)), second = c.wrapped_dim(call, of_y[i], b.rank(y));
+      dims.lhs_contracting.push_back(static_cast<std::int64_t>(first));
+      dims.rhs_contracting.push_back(static_cast<std::int64_t>(second));
+      // The side that is longer is summed first.
+      if (b.dims(x)[first] == 1 && b.dims(y)[second] != 1) y = summed(c, y, second);
+      if (b.dims(y)[second] == 1 && b.dims(x)[first] != 1) x = summed(c, x, first);
+    }
+    return c.to_result(call, detail::dot(c, x, y, dims));
+  }
+
+ private:
+  static constexpr auto summed(auto& c, hlo::Value x, std::size_t dim) -> hlo::Value {
+    auto& b = c.builder();
+    hlo::Dims kept = b.dims(x);
+    kept[dim] = 1;
+    const DType type = b.dtype(x);
+    return b.reshape(b.reduce(x, c.scalar(type, 0), {static_cast<std::int64_t>(dim)},
+                              b.scalar_computation(hlo::Opcode::add, type)), kept);
+  }
+};
+
+/// Matrices one after another; vectors at the ends are a row and a column. The order of the products is that of the
+/// list: another would round otherwise, not be less right.
+struct LowerMultiDot {
+  static constexpr std::array<std::string_view, 2> op{"aten.linalg_multi_dot", "aten.chain_matmul"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const Pool<hlo::Value> factors = c.tensors(call, call.schema().find("matrices") ? "matrices" : "tensors");
+    if (factors.empty()) return {};
+    hlo::Value product = factors[0];
+    for (std::uint32_t i = 1; i < factors.size(); ++i) product = detail::matmul(c, call, product, factors[i]);
+    return c.to_result(call, product);
+  }
+};
+
+/// The vector product of three elements each.
+struct LowerCross {
+  static constexpr std::array<std::string_view, 2> op{"aten.cross", "aten.linalg_cross"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [x, y] = c.operands(call, Meeting::common, "self", "other");
+    if (!x.valid() || !y.valid()) return {};
+    std::size_t dim = 0;
+    if (call.has("dim") || call.schema().base() == "aten.linalg_cross")
+      dim = c.dim(call, "dim", b.rank(x));
+    else
+      while (dim + 1 < b.rank(x) && b.dims(x)[dim] != 3) ++dim;  // the first that has three elements
+    if (b.rank(x) == 0 || b.dims(x)[dim] != 3) return c.fail(call, DiagnosticCode::eager_would_raise, "needs three elements");
+    const auto along = static_cast<std::int64_t>(dim);
+    const auto turned = [&](hlo::Value v, std::int64_t by) {
+      return b.concatenate({b.slice_in_dim(v, along, by, 3), b.slice_in_dim(v, along, 0, by)}, along);
+    };
+    return b.subtract(b.multiply(turned(x, 1), turned(y, 2)), b.multiply(turned(x, 2), turned(y, 1)));
+  }
+};
+
+/// Powers 0, 1, ... of each element, in a last dimension.
+struct LowerVandermonde {
+  static constexpr std::string_view op = "aten.linalg_vander";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Shape result = c.result_shape(call);
+    const hlo::Value x = b.convert(c.tensor(call, "x"), result.dtype);
+    if (!x.valid()) return x;
+    hlo::Dims column = result.dims;
+    column[column.size() - 1] = 1;
+    Pool<hlo::Value> powers;
+    hlo::Value power = c.full_like(x, 1);
+    for (std::int64_t n = 0; n < result.dims.back(); ++n) {
+      powers.push_back(b.reshape(power, column));
+      power = b.multiply(power, x);
+    }
+    return powers.empty() ? c.full(result, 0) : b.concatenate(powers.view(), static_cast<std::int64_t>(column.size()) - 1);
+  }
+};
+
+/// x1 W x2 + bias for each output feature's matrix.
+struct LowerBilinear {
+  static constexpr std::string_view op = "aten.bilinear";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "input1"), y = c.tensor(call, "input2"), weight = c.tensor(call, "weight");
+    if (!x.valid() || !y.valid() || !weight.valid()) return {};
+    const auto last = static_cast<std::int64_t>(b.rank(x)) - 1;
+    const hlo::Value half = detail::dot(c, x, weight, {{last}, {1}, {}, {}});  // [..., out, in2]
+    hlo::Dims kept = hlo::iota_dims(b.rank(half));
+    kept.erase(kept.size() - 2);
+    const DType type = b.dtype(half);
+    const hlo::Value product = b.multiply(half, b.broadcast_in_dim(b.convert(y, type), b.dims(half), kept));
+    hlo::Value sum = b.reduce(product, c.scalar(type, 0), {last + 1}, b.scalar_computation(hlo::Opcode::add, type));
+    if (call.has("bias")) sum = b.add(sum, c.broadcast_to(call, b.convert(c.tensor(call, "bias"), type), b.dims(sum)));
+    return c.to_result(call, sum);
   }
 };
 
@@ -22980,7 +25464,8 @@ using LinearAlgebraLowerings =
               LowerAddProduct<"aten.addmm", "mat1", "mat2">,
               LowerAddProduct<"aten.baddbmm", "batch1", "batch2">,
               LowerAddProduct<"aten.addmv", "mat", "vec">, LowerLinear, LowerOuter<"aten.outer">,
-              LowerOuter<"aten.ger">, LowerInner, LowerEinsum>;
+              LowerOuter<"aten.ger">, LowerInner, LowerEinsum, LowerAddOuter, LowerAddBatchedProducts, LowerVectorDot,
+              LowerKronecker, LowerTensorDot, LowerMultiDot, LowerCross, LowerVandermonde, LowerBilinear>;
 
 }  // namespace fxpass
 
@@ -23112,18 +25597,42 @@ constexpr auto averaged_over(auto& c, const Call& call, hlo::Value sum, std::int
   return c.builder().divide(sum, c.full_like(sum, count));
 }
 
+/// Who meets, of a collective that states how many these are.
+constexpr auto meeters_of_stated_size(auto& c, const Call& call) -> std::optional<Meeters> {
+  auto who = meeters(c, call);
+  if (!who || c.integer(call, "group_size") == who->group_size) return who;
+  c.fail(call, DiagnosticCode::invalid_process_group, "group_size is not that of the group");
+  return std::nullopt;
+}
+/// A collective for each tensor in a list, on a channel of its own.
+constexpr auto for_each_tensor(auto& c, const Call& call, std::optional<Meeters> who, auto collective)
+    -> Pool<hlo::Value> {
+  Pool<hlo::Value> results;
+  if (!who) return results;
+  for (const hlo::Value x : c.tensors(call, "inputs")) {
+    if (!results.empty()) who->channel = {c.next_channel(), true};
+    results.push_back(collective(x, *who));
+  }
+  return results;
+}
+
 }  // namespace detail
 
 struct LowerAllReduce {
   static constexpr std::string_view op = "_c10d_functional.all_reduce";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    auto& b = c.builder();
     const hlo::Value x = c.tensor(call, "input");
     const auto code = detail::reduction_of(c, call);
     const auto who = detail::meeters(c, call);
     if (!x.valid() || !code || !who) return {};
-    const hlo::Value reduced = b.all_reduce(x, b.scalar_computation(*code, b.dtype(x)), who->groups, who->channel);
-    return detail::averaged_over(c, call, reduced, who->group_size);
+    return reduced(c, call, x, *code, *who);
+  }
+  /// `x` reduced over each group.
+  static constexpr auto reduced(auto& c, const Call& call, hlo::Value x, hlo::Opcode code,
+                                const detail::Meeters& who) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value result = b.all_reduce(x, b.scalar_computation(code, b.dtype(x)), who.groups, who.channel);
+    return detail::averaged_over(c, call, result, who.group_size);
   }
 };
 
@@ -23131,10 +25640,8 @@ struct LowerAllReduce {
 struct LowerAllGather {
   static constexpr std::string_view op = "_c10d_functional.all_gather_into_tensor";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const auto who = detail::meeters(c, call);
+    const auto who = detail::meeters_of_stated_size(c, call);
     if (!who) return {};
-    if (c.integer(call, "group_size") != who->group_size)
-      return c.fail(call, DiagnosticCode::invalid_process_group, "group_size is not that of the group");
     return c.builder().all_gather(c.tensor(call, "input"), 0, who->groups, who->channel);
   }
 };
@@ -23143,16 +25650,47 @@ struct LowerAllGather {
 struct LowerReduceScatter {
   static constexpr std::string_view op = "_c10d_functional.reduce_scatter_tensor";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    auto& b = c.builder();
     const hlo::Value x = c.tensor(call, "input");
     const auto code = detail::reduction_of(c, call);
-    const auto who = detail::meeters(c, call);
+    const auto who = detail::meeters_of_stated_size(c, call);
     if (!x.valid() || !code || !who) return {};
-    if (c.integer(call, "group_size") != who->group_size)
-      return c.fail(call, DiagnosticCode::invalid_process_group, "group_size is not that of the group");
-    const hlo::Value part =
-        b.reduce_scatter(x, 0, b.scalar_computation(*code, b.dtype(x)), who->groups, who->channel);
-    return detail::averaged_over(c, call, part, who->group_size);
+    return part(c, call, x, *code, *who);
+  }
+  /// This rank's part of `x` reduced over its group.
+  static constexpr auto part(auto& c, const Call& call, hlo::Value x, hlo::Opcode code,
+                             const detail::Meeters& who) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value result = b.reduce_scatter(x, 0, b.scalar_computation(code, b.dtype(x)), who.groups, who.channel);
+    return detail::averaged_over(c, call, result, who.group_size);
+  }
+};
+
+/// The collectives of lists of tensors: HLO has one for each tensor.
+struct LowerAllReduceCoalesced {
+  static constexpr std::string_view op = "_c10d_functional.all_reduce_coalesced";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const auto code = detail::reduction_of(c, call);
+    return detail::for_each_tensor(c, call, detail::meeters(c, call), [&](hlo::Value x, const detail::Meeters& who) {
+      return code ? LowerAllReduce::reduced(c, call, x, *code, who) : hlo::Value{};
+    });
+  }
+};
+struct LowerAllGatherCoalesced {
+  static constexpr std::string_view op = "_c10d_functional.all_gather_into_tensor_coalesced";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    return detail::for_each_tensor(
+        c, call, detail::meeters_of_stated_size(c, call),
+        [&](hlo::Value x, const detail::Meeters& who) { return c.builder().all_gather(x, 0, who.groups, who.channel); });
+  }
+};
+struct LowerReduceScatterCoalesced {
+  static constexpr std::string_view op = "_c10d_functional.reduce_scatter_tensor_coalesced";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const auto code = detail::reduction_of(c, call);
+    return detail::for_each_tensor(
+        c, call, detail::meeters_of_stated_size(c, call), [&](hlo::Value x, const detail::Meeters& who) {
+          return code ? LowerReduceScatter::part(c, call, x, *code, who) : hlo::Value{};
+        });
   }
 };
 
@@ -23167,11 +25705,13 @@ struct LowerAllToAll {
       for (const std::int64_t size : sizes)
         if (size != sizes[0]) return c.unsupported(call, "parts of different sizes");
     }
-    return c.builder().all_to_all(c.tensor(call, "input"), 0, who->groups, who->channel);
+    // On a channel its groups would be of partitions, and no attribute says otherwise (XLA's GetCollectiveOpGroupMode).
+    return c.builder().all_to_all(c.tensor(call, "input"), 0, who->groups);
   }
 };
 
-/// The tensor of one rank of each group, by its place in the group: everyone else adds zeros.
+/// The tensor of one rank of each group, by its place in the group: everyone else adds zeros, to the bits of floats, which
+/// keeps the sign of zeros and the bits of NaN.
 struct LowerBroadcast {
   static constexpr std::string_view op = "_c10d_functional.broadcast";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -23191,21 +25731,28 @@ struct LowerBroadcast {
         DType::boolean, hlo::Dims{static_cast<std::int64_t>(ranks.size())}, is_source.view());
     const hlo::Value rank = b.replica_id();
     const hlo::Value mine = b.reshape(b.dynamic_slice(table, Span<const hlo::Value>(&rank, 1), {1}), {});
-    const hlo::Value sent = b.select(b.broadcast(mine, b.dims(x)), x, c.full_like(x, 0));
-    const hlo::Opcode add = b.dtype(x) == DType::boolean ? hlo::Opcode::or_ : hlo::Opcode::add;
-    return b.all_reduce(sent, b.scalar_computation(add, b.dtype(x)), who->groups, who->channel);
+    const DType dtype = b.dtype(x);
+    const hlo::Value bits = is_floating(dtype) ? b.bitcast_convert(x, integer_of_same_size(dtype)) : x;
+    const hlo::Value sent = b.select(b.broadcast(mine, b.dims(x)), bits, c.full_like(bits, 0));
+    const hlo::Opcode add = dtype == DType::boolean ? hlo::Opcode::or_ : hlo::Opcode::add;
+    const hlo::Value got = b.all_reduce(sent, b.scalar_computation(add, b.dtype(bits)), who->groups, who->channel);
+    return is_floating(dtype) ? b.bitcast_convert(got, dtype) : got;
   }
 };
 
 /// HLO's collectives are waited for by whoever uses their result.
 struct LowerWaitTensor {
-  static constexpr std::string_view op = "_c10d_functional.wait_tensor";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value { return c.tensor(call, "tensor"); }
+  static constexpr std::array<std::string_view, 2> op{"_c10d_functional.wait_tensor",
+                                                      "_c10d_functional._wrap_tensor_autograd"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return c.tensor(call, call.has("tensor") ? "tensor" : "input");
+  }
 };
 
 /// The lowerings of this file.
-using CollectiveLowerings = lowerings<LowerAllReduce, LowerAllGather, LowerReduceScatter, LowerAllToAll, LowerBroadcast,
-                                      LowerWaitTensor>;
+using CollectiveLowerings = lowerings<LowerAllReduce, LowerAllGather, LowerReduceScatter, LowerAllReduceCoalesced,
+                                      LowerAllGatherCoalesced, LowerReduceScatterCoalesced, LowerAllToAll,
+                                      LowerBroadcast, LowerWaitTensor>;
 
 }  // namespace fxpass
 
@@ -23651,6 +26198,131 @@ struct LowerEye {
   }
 };
 
+namespace detail {
+
+/// e^x and log x in constant expressions, where std::exp and std::log are none: by series, of what is left when powers of 2
+/// are taken out.
+[[nodiscard]] constexpr auto natural_exponential(double x) -> double {
+  constexpr double log_2 = 0.69314718055994530942;
+  if (x < -750) return 0;
+  if (x > 710) return std::numeric_limits<double>::infinity();
+  const auto halvings = static_cast<int>(x / log_2);
+  const double rest = x - halvings * log_2;
+  double sum = 1, term = 1;
+  for (int n = 1; n < 30; ++n) sum += term *= rest / n;
+  for (int n = 0; n < halvings; ++n) sum *= 2;
+  for (int n = 0; n > halvings; --n) sum /= 2;
+  return sum;
+}
+[[nodiscard]] constexpr auto natural_logarithm(double x) -> double {
+  constexpr double log_2 = 0.69314718055994530942;
+  if (!(x > 0)) return x == 0 ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+  int doublings = 0;
+  for (; x > 1.5 && doublings < 1100; ++doublings) x /= 2;
+  for (; x < 0.75; --doublings) x *= 2;
+  const double ratio = (x - 1) / (x + 1);
+  double sum = 0, power = ratio;
+  for (int n = 1; n < 60; n += 2) {
+    sum += power / n;
+    power *= ratio * ratio;
+  }
+  return 2 * sum + doublings * log_2;
+}
+
+}  // namespace detail
+
+/// Numbers at equal distances, or powers of a base with such exponents. The second half is counted from the end, as eager
+/// does, so that both ends come out exactly.
+template <TextConstant Name, bool IsPower>
+struct LowerSpaced {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Shape result = c.result_shape(call);
+    const std::int64_t steps = c.integer(call, "steps");
+    const Operand start = c.operand(call, "start"), end = c.operand(call, "end");
+    double base = 10.0;
+    if constexpr (IsPower) base = c.real(call, "base");
+    if (start.is_number() && end.is_number()) {
+      if (is_complex(result.dtype)) return c.unsupported(call, "of complex numbers");
+      return table(c, result, steps, start.number->real, end.number->real, base);
+    }
+    // Ends that are tensors count in the type that eager computes in.
+    const DType type = is_floating(result.dtype) ? ops::accumulate_type(result.dtype) : DType::f64;
+    const auto line = [&](const Operand& o) {
+      const hlo::Value scalar = o.is_number() ? c.scalar(type, *o.number) : b.reshape(b.convert(o.value, type), {});
+      return b.broadcast(scalar, result.dims);
+    };
+    const hlo::Value first = line(start), last = line(end);
+    if (steps == 1) return powers(c, first, base, result.dtype);
+    const hlo::Value step = b.divide(b.subtract(last, first), c.full_like(first, static_cast<double>(steps - 1)));
+    const hlo::Value number = b.convert(b.iota({DType::i64, result.dims}, 0), type);
+    const hlo::Value from_end = b.subtract(c.full_like(number, static_cast<double>(steps - 1)), number);
+    const hlo::Value is_early = b.compare(number, c.full_like(number, static_cast<double>(steps / 2)), hlo::Direction::lt);
+    const hlo::Value values = b.select(is_early, b.add(first, b.multiply(step, number)),
+                                       b.subtract(last, b.multiply(step, from_end)));
+    return powers(c, values, base, result.dtype);
+  }
+
+ private:
+  static constexpr auto powers(auto& c, hlo::Value exponents, double base, DType type) -> hlo::Value {
+    auto& b = c.builder();
+    return b.convert(IsPower ? b.power(c.full_like(exponents, base), exponents) : exponents, type);
+  }
+  static constexpr auto table(auto& c, const hlo::Shape& result, std::int64_t steps, double start, double end, double base)
+      -> hlo::Value {
+    if (is_integral(result.dtype)) {
+      start = static_cast<double>(static_cast<std::int64_t>(start));
+      end = static_cast<double>(static_cast<std::int64_t>(end));
+    }
+    // The ends are halves if the result is: what lies between them is rounded once.
+    const auto rounded = [&](double x) {
+      if (!is_floating(result.dtype) || byte_size(result.dtype) > 2) return x;
+      return float_from_bits(float_bits(x, result.dtype), float_format(result.dtype));
+    };
+    start = rounded(start);
+    end = rounded(end);
+    const double step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0.0;
+    const double log_base = IsPower ? detail::natural_logarithm(base) : 0.0;
+    Pool<double> values;
+    for (std::int64_t i = 0; i < steps; ++i) {
+      const bool is_early = i < steps / 2 || steps == 1;
+      const double way = step * static_cast<double>(is_early ? i : steps - 1 - i);
+      const double value = is_early ? start + way : end - way;
+      values.push_back(IsPower ? power_of(base, log_base, value) : value);
+    }
+    return c.builder().constant(result.dtype, result.dims, values.view());
+  }
+  /// Whole powers of whole bases are whole.
+  static constexpr auto power_of(double base, double log_base, double exponent) -> double {
+    const auto whole = static_cast<std::int64_t>(exponent);
+    if (static_cast<double>(whole) != exponent || whole < 0 || whole >= 64)
+      return detail::natural_exponential(exponent * log_base);
+    double power = 1;
+    for (std::int64_t n = 0; n < whole; ++n) power *= base;
+    return power;
+  }
+};
+
+/// Rows and columns of the elements of a triangle, as two rows of a table.
+template <TextConstant Name, bool IsUpper>
+struct LowerTriangleIndices {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const std::int64_t rows = c.integer(call, "row"), columns = c.integer(call, "col"), offset = c.integer(call, "offset");
+    const hlo::Shape result = c.result_shape(call);
+    Pool<std::int64_t> numbers, second;
+    for (std::int64_t row = 0; row < rows; ++row)
+      for (std::int64_t column = 0; column < columns; ++column) {
+        if (IsUpper ? column - row < offset : column - row > offset) continue;
+        numbers.push_back(row);
+        second.push_back(column);
+      }
+    numbers.append(second.view());
+    return c.builder().constant(result.dtype, result.dims, numbers.view());
+  }
+};
+
 /// `torch.tensor([...])` as Dynamo leaves it: numbers in nested lists.
 struct LowerTensorLiteral {
   static constexpr std::string_view op = "torch.tensor";
@@ -23689,7 +26361,2301 @@ using CreationLowerings =
                             "aten.zero">,
               LowerConstant<1, "aten.ones", "aten.ones_like", "aten.new_ones">,
               LowerFilled<"fill_value", "aten.full", "aten.full_like", "aten.new_full">,
-              LowerFilled<"value", "aten.fill">, LowerFilled<"s", "aten.scalar_tensor">, LowerArange, LowerEye, LowerTensorLiteral>;
+              LowerFilled<"value", "aten.fill">, LowerFilled<"s", "aten.scalar_tensor">, LowerArange, LowerEye,
+              LowerSpaced<"aten.linspace", false>, LowerSpaced<"aten.logspace", true>,
+              LowerTriangleIndices<"aten.tril_indices", false>, LowerTriangleIndices<"aten.triu_indices", true>,
+              LowerTensorLiteral>;
+
+}  // namespace fxpass
+
+// ---- fxpass/lower/shape_ops.hpp
+
+/// @file
+/// Operators that move elements without looking at them: views, slices, joins, and writes into slices. HLO has no views:
+/// each is a value of its own, and XLA sees to it that nothing is copied needlessly.
+
+namespace fxpass {
+
+/// The argument itself: aliases, copies in memory, noise of tracing.
+struct LowerIdentity {
+  static constexpr std::array<std::string_view, 13> op{
+      "aten.alias",        "aten.clone",        "aten.contiguous",       "aten.detach",          "aten.detach_copy",
+      "aten.alias_copy",   "aten.lift",         "aten.lift_fresh",       "aten.lift_fresh_copy", "aten.positive",
+      "aten.resolve_conj", "aten.resolve_neg",  "aten.requires_grad_"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value { return c.tensor(call, "self"); }
+};
+
+/// Nothing at all: assertions that tracing has settled, and switches of PyTorch's own state.
+struct LowerNothing {
+  static constexpr std::array<std::string_view, 6> op{
+      "aten._assert_tensor_metadata", "aten._assert_async",           "aten._assert_scalar",
+      "aten.sym_constrain_range",     "torch._C._log_api_usage_once", "torch._C._set_grad_enabled"};
+  static constexpr void lower(auto&, const Call&) {}
+};
+
+/// The same elements, row by row, in the result's shape.
+struct LowerReshape {
+  static constexpr std::array<std::string_view, 14> op{
+      "aten.view",    "aten.view_copy", "aten.reshape",   "aten._unsafe_view", "aten.view_as",     "aten.reshape_as",
+      "aten.flatten", "aten.unflatten", "aten.unsqueeze", "aten.squeeze",      "aten.ravel",       "aten._reshape_copy",
+      "aten.unsqueeze_copy", "aten.squeeze_copy"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return c.builder().reshape(c.tensor(call, "self"), c.result_shape(call).dims);
+  }
+};
+
+struct LowerExpand {
+  static constexpr std::array<std::string_view, 4> op{"aten.expand", "aten.expand_as", "aten.expand_copy",
+                                                      "aten.broadcast_to"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return c.broadcast_to(call, c.tensor(call, "self"), c.result_shape(call).dims);
+  }
+};
+
+struct LowerPermute {
+  static constexpr std::array<std::string_view, 2> op{"aten.permute", "aten.permute_copy"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    hlo::Dims order = c.integers(call, "dims");
+    for (std::int64_t& d : order)
+      d = static_cast<std::int64_t>(c.wrapped_dim(call, d, c.builder().rank(x)));
+    return c.builder().transpose(x, order);
+  }
+};
+
+struct LowerTranspose {
+  static constexpr std::array<std::string_view, 2> op{"aten.transpose", "aten.transpose_copy"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value { return swap(c, call, "dim0", "dim1"); }
+
+  /// The tensor `self` with the dimensions given for those two parameters swapped.
+  static constexpr auto swap(auto& c, const Call& call, std::string_view first, std::string_view second)
+      -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    const std::size_t rank = c.builder().rank(x);
+    const std::size_t a = c.dim(call, first, rank), b = c.dim(call, second, rank);
+    hlo::Dims order = hlo::iota_dims(rank);
+    order[a] = static_cast<std::int64_t>(b);
+    order[b] = static_cast<std::int64_t>(a);
+    return c.builder().transpose(x, rank == 0 ? hlo::Dims{} : order);
+  }
+};
+
+struct LowerSwapAxes {
+  static constexpr std::string_view op = "aten.swapaxes";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return LowerTranspose::swap(c, call, "axis0", "axis1");
+  }
+};
+
+struct LowerSwapDims {
+  static constexpr std::string_view op = "aten.swapdims";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return LowerTranspose::swap(c, call, "dim0", "dim1");
+  }
+};
+
+/// The last two dimensions exchanged, or all of them turned around; fewer than two stay.
+struct LowerMatrixTranspose {
+  static constexpr std::array<std::string_view, 4> op{"aten.t", "aten.t_copy", "aten.mT", "aten.numpy_T"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    const std::size_t rank = c.builder().rank(x);
+    if (rank < 2) return x;
+    hlo::Dims order = hlo::iota_dims(rank);
+    if (call.schema().base() == "aten.numpy_T")
+      std::ranges::reverse(order);
+    else
+      std::ranges::swap(order[rank - 2], order[rank - 1]);
+    return c.builder().transpose(x, order);
+  }
+};
+
+struct LowerMoveDim {
+  static constexpr std::array<std::string_view, 2> op{"aten.movedim", "aten.moveaxis"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    const std::size_t rank = c.builder().rank(x);
+    const hlo::Dims from = c.integers(call, "source"), to = c.integers(call, "destination");
+    hlo::Dims order(rank, -1);
+    std::array<bool, hlo::max_rank + 1> is_moved{};
+    for (std::size_t i = 0; i < from.size() && i < to.size(); ++i) {
+      const std::size_t source = c.wrapped_dim(call, from[i], rank);
+      order[c.wrapped_dim(call, to[i], rank)] = static_cast<std::int64_t>(source);
+      is_moved[source] = true;
+    }
+    std::size_t next = 0;
+    for (std::int64_t& d : order) {
+      if (d != -1) continue;
+      while (is_moved[next]) ++next;
+      d = static_cast<std::int64_t>(next++);
+    }
+    return c.builder().transpose(x, order);
+  }
+};
+
+// Slices ---------------------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+/// The bounds that `start`, `end` and `step` of a call give dimension `dim` of `x`.
+constexpr auto slice_bounds(auto& c, const Call& call, hlo::Value x, std::size_t dim) -> SliceBounds {
+  const auto bound = [&](std::string_view name) -> std::optional<std::int64_t> {
+    if (!call.has(name)) return std::nullopt;
+    return c.integer(call, name);
+  };
+  const std::int64_t step = c.integer(call, "step");
+  if (step < 1) c.fail(call, DiagnosticCode::eager_would_raise, "the step of a slice must be positive");
+  return clamp_slice(bound("start"), bound("end"), std::max(step, std::int64_t{1}), c.builder().dims(x)[dim]);
+}
+
+constexpr auto slice(auto& c, hlo::Value x, std::size_t dim, const SliceBounds& bounds) -> hlo::Value {
+  return c.builder().slice_in_dim(x, static_cast<std::int64_t>(dim), bounds.start, bounds.end, bounds.step);
+}
+
+/// Index `index` of a dimension, which goes away. Negative indices count from the end.
+constexpr auto select(auto& c, const Call& call, hlo::Value x, std::size_t dim, std::int64_t index) -> hlo::Value {
+  auto& b = c.builder();
+  hlo::Dims dims = b.dims(x);
+  if (!x.valid()) return x;
+  const std::int64_t at = index < 0 ? index + dims[dim] : index;
+  if (dim >= dims.size() || at < 0 || at >= dims[dim])
+    return c.fail(call, DiagnosticCode::eager_would_raise, text_of("index ", index, " is out of range"));
+  dims.erase(dim);
+  return b.reshape(b.slice_in_dim(x, static_cast<std::int64_t>(dim), at, at + 1), dims);
+}
+
+/// `source` written over the part of `x` that starts at `starts`.
+constexpr auto update_slice(auto& c, hlo::Value x, hlo::Value source, const hlo::Dims& starts) -> hlo::Value {
+  auto& b = c.builder();
+  if (b.dims(x) == b.dims(source)) return source;
+  Pool<hlo::Value> indices;
+  for (const std::int64_t start : starts) indices.push_back(b.constant(DType::i32, start));
+  return b.dynamic_update_slice(x, source, indices.view());
+}
+
+}  // namespace detail
+
+struct LowerSlice {
+  static constexpr std::array<std::string_view, 2> op{"aten.slice", "aten.slice_copy"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    const std::size_t dim = c.dim(call, "dim", c.builder().rank(x));
+    return detail::slice(c, x, dim, detail::slice_bounds(c, call, x, dim));
+  }
+};
+
+struct LowerNarrow {
+  static constexpr std::array<std::string_view, 2> op{"aten.narrow", "aten.narrow_copy"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    const std::size_t dim = c.dim(call, "dim", c.builder().rank(x));
+    const std::int64_t size = c.builder().dims(x)[dim], start = c.integer(call, "start");
+    const std::int64_t first = start < 0 ? start + size : start;
+    return detail::slice(c, x, dim, {first, first + c.integer(call, "length"), 1});
+  }
+};
+
+struct LowerSelect {
+  static constexpr std::array<std::string_view, 2> op{"aten.select", "aten.select_copy"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    return detail::select(c, call, x, c.dim(call, "dim", c.builder().rank(x)), c.integer(call, "index"));
+  }
+};
+
+/// Pieces of a dimension: between indices, or one after another, and how long each is, the results' metadata says.
+struct LowerSplit {
+  static constexpr std::array<std::string_view, 12> op{
+      "aten.split",        "aten.split_with_sizes", "aten.chunk",        "aten.split_copy",
+      "aten.tensor_split", "aten.unsafe_split",     "aten.unsafe_chunk", "aten.unsafe_split_with_sizes",
+      "aten.hsplit",       "aten.vsplit",           "aten.dsplit",       "aten.split_with_sizes_copy"};
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const hlo::Value x = c.tensor(call, "self");
+    const std::size_t dim = dim_of(c, call, c.builder().rank(x));
+    Pool<hlo::Value> pieces;
+    if (const auto given = cuts_of(call)) {
+      Pool<std::int64_t> cuts;
+      for (const SymInt cut : *given) {
+        if (cut.is_symbolic()) {
+          c.fail(call, DiagnosticCode::symbolic_size, "where to split is not known before the program runs");
+          return pieces;
+        }
+        cuts.push_back(cut.value());
+      }
+      for (std::size_t i = 0; i <= cuts.size(); ++i)
+        pieces.push_back(detail::slice(c, x, dim, piece_between(cuts.view(), i, c.builder().dims(x)[dim])));
+      return pieces;
+    }
+    if (call.has("tensor_indices_or_sections")) {
+      c.fail(call, DiagnosticCode::unsupported, "where to split is not known before the program runs");
+      return pieces;
+    }
+    std::int64_t start = 0;
+    for (const TensorMeta& piece : c.graph().values(call.id())) {
+      if (!piece.known) return pieces;
+      const std::int64_t length = c.shape_of(piece).dims[dim];
+      pieces.push_back(detail::slice(c, x, dim, {start, start + length, 1}));
+      start += length;
+    }
+    return pieces;
+  }
+
+ private:
+  static constexpr auto dim_of(auto& c, const Call& call, std::size_t rank) -> std::size_t {
+    const std::string_view base = call.schema().base();
+    if (base == "aten.hsplit") return rank > 1 ? 1 : 0;
+    if (base == "aten.vsplit") return 0;
+    return base == "aten.dsplit" ? c.wrapped_dim(call, 2, rank) : c.dim(call, "dim", rank);
+  }
+};
+
+/// All elements of all tensors, one behind the other.
+struct LowerFlattenTensors {
+  static constexpr std::string_view op = "aten.flatten_dense_tensors";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    Pool<hlo::Value> list = c.tensors(call, "tensors");
+    for (hlo::Value& x : list) x = b.reshape(x, {b.shape(x).element_count()});
+    return list.empty() ? hlo::Value{} : b.concatenate(list.view(), 0);
+  }
+};
+
+/// Slices of a vector, each in a shape of its own.
+struct LowerUnflattenTensors {
+  static constexpr std::string_view op = "aten.unflatten_dense_tensors";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const hlo::Value x = c.tensor(call, "flat");
+    Pool<hlo::Value> pieces;
+    std::int64_t start = 0;
+    for (const TensorMeta& piece : c.graph().values(call.id())) {
+      if (!piece.known) return pieces;
+      const hlo::Shape shape = c.shape_of(piece);
+      pieces.push_back(c.builder().reshape(detail::slice(c, x, 0, {start, start + shape.element_count(), 1}), shape.dims));
+      start += shape.element_count();
+    }
+    return pieces;
+  }
+};
+
+struct LowerUnbind {
+  static constexpr std::array<std::string_view, 2> op{"aten.unbind", "aten.unbind_copy"};
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const hlo::Value x = c.tensor(call, "self");
+    const std::size_t dim = c.dim(call, "dim", c.builder().rank(x));
+    Pool<hlo::Value> members;
+    for (std::int64_t i = 0; i < c.builder().dims(x)[dim]; ++i)
+      members.push_back(detail::select(c, call, x, dim, i));
+    return members;
+  }
+};
+
+// Writes into slices ---------------------------------------------------------------------------------------------------
+
+struct LowerSelectScatter {
+  static constexpr std::string_view op = "aten.select_scatter";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self"), source = c.tensor(call, "src");
+    const std::size_t dim = c.dim(call, "dim", b.rank(x));
+    const std::int64_t index = c.integer(call, "index");
+    hlo::Dims window = b.dims(x), starts(b.rank(x), 0);
+    starts[dim] = index < 0 ? index + window[dim] : index;
+    window[dim] = 1;
+    return detail::update_slice(c, x, b.reshape(b.convert(source, b.dtype(x)), window), starts);
+  }
+};
+
+struct LowerSliceScatter {
+  static constexpr std::string_view op = "aten.slice_scatter";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const std::size_t dim = c.dim(call, "dim", b.rank(x));
+    const SliceBounds bounds = detail::slice_bounds(c, call, x, dim);
+    hlo::Dims window = b.dims(x);
+    window[dim] = bounds.length();
+    const hlo::Value source = c.broadcast_to(call, b.convert(c.tensor(call, "src"), b.dtype(x)), window);
+    if (bounds.length() == 0) return x;
+    hlo::Dims starts(b.rank(x), 0);
+    starts[dim] = bounds.start;
+    if (bounds.step == 1) return detail::update_slice(c, x, source, starts);
+    // Spread over every step-th place of a full-sized array, and chosen there.
+    hlo::Dims low = starts, high(b.rank(x), 0), interior(b.rank(x), 0);
+    interior[dim] = bounds.step - 1;
+    high[dim] = b.dims(x)[dim] - bounds.start - ((bounds.length() - 1) * bounds.step + 1);
+    const auto spread = [&](hlo::Value value, hlo::Value padding) {
+      return b.pad(value, padding, low, high, interior);
+    };
+    const hlo::Value is_written =
+        spread(b.full({DType::boolean, window}, true), b.constant(DType::boolean, false));
+    return b.select(is_written, spread(source, c.scalar(b.dtype(x), 0)), x);
+  }
+};
+
+// Joins and rearrangements ---------------------------------------------------------------------------------------------
+
+struct LowerCat {
+  static constexpr std::array<std::string_view, 3> op{"aten.cat", "aten.concat", "aten.concatenate"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Shape result = c.result_shape(call);
+    Pool<hlo::Value> parts;
+    for (const hlo::Value part : c.tensors(call, "tensors")) {
+      // A list of shape [0] fits anything, an old exception in PyTorch.
+      const bool is_legacy_empty = part.valid() && b.dims(part) == hlo::Dims{0} && result.rank() != 1;
+      if (!is_legacy_empty) parts.push_back(b.convert(part, result.dtype));
+    }
+    return b.concatenate(parts.view(), static_cast<std::int64_t>(c.dim(call, "dim", result.rank())));
+  }
+};
+
+struct LowerStack {
+  static constexpr std::string_view op = "aten.stack";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Shape result = c.result_shape(call);
+    const std::size_t dim = c.dim(call, "dim", result.rank());
+    Pool<hlo::Value> parts;
+    for (const hlo::Value part : c.tensors(call, "tensors")) {
+      hlo::Dims dims = b.dims(part);
+      dims.insert(dim, 1);
+      parts.push_back(b.reshape(b.convert(part, result.dtype), dims));
+    }
+    return b.concatenate(parts.view(), static_cast<std::int64_t>(dim));
+  }
+};
+
+struct LowerFlip {
+  static constexpr std::string_view op = "aten.flip";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    hlo::Dims dims = c.integers(call, "dims");
+    for (std::int64_t& d : dims) d = static_cast<std::int64_t>(c.wrapped_dim(call, d, c.builder().rank(x)));
+    return c.builder().rank(x) == 0 ? x : c.builder().reverse(x, dims);
+  }
+};
+
+template <TextConstant Name, std::int64_t Dim>
+struct LowerFlipOf {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return c.builder().reverse(c.tensor(call, "self"), {Dim});
+  }
+};
+
+/// Turned by right angles in the plane of two dimensions, from the first to the second.
+struct LowerRotate {
+  static constexpr std::string_view op = "aten.rot90";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const hlo::Dims dims = c.integers(call, "dims");
+    if (dims.size() != 2) return c.fail(call, DiagnosticCode::eager_would_raise, "a plane has two dimensions");
+    const std::size_t first = c.wrapped_dim(call, dims[0], b.rank(x)), second = c.wrapped_dim(call, dims[1], b.rank(x));
+    const auto from = static_cast<std::int64_t>(first), to = static_cast<std::int64_t>(second);
+    const std::int64_t turns = (c.integer(call, "k") % 4 + 4) % 4;
+    if (turns == 0) return x;
+    if (turns == 2) return b.reverse(x, {from, to});
+    hlo::Dims order = hlo::iota_dims(b.rank(x));
+    order[first] = to;
+    order[second] = from;
+    return b.transpose(b.reverse(x, {turns == 1 ? to : from}), order);
+  }
+};
+
+struct LowerRoll {
+  static constexpr std::string_view op = "aten.roll";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    hlo::Value x = c.tensor(call, "self");
+    const hlo::Dims whole = b.dims(x);
+    const hlo::Dims shifts = c.integers(call, "shifts"), dims = c.integers(call, "dims");
+    if (dims.empty()) x = b.reshape(x, {b.shape(x).element_count()});
+    for (std::size_t i = 0; i < shifts.size(); ++i) {
+      const std::size_t dim = dims.empty() ? 0 : c.wrapped_dim(call, dims[i], b.rank(x));
+      const std::int64_t size = b.dims(x)[dim];
+      const std::int64_t cut = size == 0 ? 0 : ((-shifts[i]) % size + size) % size;
+      if (cut != 0)
+        x = b.concatenate({detail::slice(c, x, dim, {cut, size, 1}), detail::slice(c, x, dim, {0, cut, 1})},
+                          static_cast<std::int64_t>(dim));
+    }
+    return b.reshape(x, whole);
+  }
+};
+
+/// The whole tensor, so many times along each dimension.
+struct LowerRepeat {
+  static constexpr std::string_view op = "aten.repeat";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const hlo::Dims repeats = c.integers(call, "repeats"), dims = b.dims(x);
+    if (repeats.size() < dims.size())
+      return c.fail(call, DiagnosticCode::eager_would_raise, "fewer repeats than dimensions");
+    const std::size_t shift = repeats.size() - dims.size();
+    hlo::Dims spread, places;
+    for (std::size_t d = 0; d < repeats.size(); ++d) {
+      if (repeats[d] != 1) spread.push_back(repeats[d]);
+      if (d < shift) continue;
+      places.push_back(static_cast<std::int64_t>(spread.size()));
+      spread.push_back(dims[d - shift]);
+    }
+    return b.reshape(b.broadcast_in_dim(x, spread, places), c.result_shape(call).dims);
+  }
+};
+
+/// The same; fewer counts than dimensions stand for the last ones.
+struct LowerTile {
+  static constexpr std::string_view op = "aten.tile";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    hlo::Dims counts = c.integers(call, "dims"), dims = b.dims(x), spread, places;
+    if (!x.valid()) return x;
+    while (counts.size() < dims.size()) counts.insert(0, 1);
+    while (dims.size() < counts.size()) dims.insert(0, 1);
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      if (counts[d] != 1) spread.push_back(counts[d]);
+      places.push_back(static_cast<std::int64_t>(spread.size()));
+      spread.push_back(dims[d]);
+    }
+    return b.reshape(b.broadcast_in_dim(b.reshape(x, dims), spread, places), c.result_shape(call).dims);
+  }
+};
+
+/// Each element so many times in a row; only a count that is a number.
+struct LowerRepeatInterleave {
+  static constexpr std::string_view op = "aten.repeat_interleave.self_int";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    hlo::Value x = c.tensor(call, "self");
+    if (!call.has("dim")) x = b.reshape(x, {b.shape(x).element_count()});
+    const std::size_t dim = call.has("dim") ? c.dim(call, "dim", b.rank(x)) : 0;
+    hlo::Dims spread = b.dims(x), places;
+    spread.insert(dim + 1, c.integer(call, "repeats"));
+    for (std::size_t d = 0; d < b.rank(x); ++d) places.push_back(static_cast<std::int64_t>(d > dim ? d + 1 : d));
+    return b.reshape(b.broadcast_in_dim(x, spread, places), c.result_shape(call).dims);
+  }
+};
+
+namespace detail {
+/// The tensors that a call is given, in a list or one by one.
+constexpr auto listed_tensors(auto& c, const Call& call) -> Pool<hlo::Value> {
+  Pool<hlo::Value> list;
+  c.graph().for_each_operand(call.id(), [&](NodeId operand) { list.push_back(c.tensor(call, operand, "tensors")); });
+  return list;
+}
+/// Tensor `index` of a grid: it lies along dimension `along` of `grid`.
+constexpr auto along_grid(auto& c, hlo::Value line, std::size_t along, const hlo::Dims& grid) -> hlo::Value {
+  auto& b = c.builder();
+  if (!line.valid()) return line;
+  return b.broadcast_in_dim(b.reshape(line, {b.shape(line).element_count()}), grid, {static_cast<std::int64_t>(along)});
+}
+}  // namespace detail
+
+/// Each tensor with at least so many dimensions, as the metadata of the results has them.
+struct LowerAtLeast {
+  static constexpr std::array<std::string_view, 3> op{"aten.atleast_1d", "aten.atleast_2d", "aten.atleast_3d"};
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    Pool<hlo::Value> list = detail::listed_tensors(c, call);
+    const auto metas = c.graph().values(call.id());
+    for (std::uint32_t i = 0; i < list.size() && i < metas.size(); ++i)
+      list[i] = c.builder().reshape(list[i], c.shape_of(metas[i]).dims);
+    return list;
+  }
+};
+
+/// Tensors of at least so many dimensions one behind the other along dimension `Dim`; vectors are rows, or columns.
+template <std::size_t Dim, std::size_t AtLeast, TextConstant... Names>
+struct LowerStackedAlong {
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Shape result = c.result_shape(call);
+    Pool<hlo::Value> parts;
+    for (const hlo::Value part : c.tensors(call, "tensors")) {
+      hlo::Dims dims = b.dims(part);
+      while (dims.size() < AtLeast) {
+        // A vector is a row of a stack of rows, and a column of a stack of columns; a third dimension comes last.
+        const bool is_row = (Dim != 1 && dims.size() < 2) || dims.empty();
+        dims.insert(is_row ? 0 : dims.size(), 1);
+      }
+      parts.push_back(b.reshape(b.convert(part, result.dtype), dims));
+    }
+    if (parts.empty()) return c.fail(call, DiagnosticCode::eager_would_raise, "needs a tensor");
+    return b.concatenate(parts.view(), static_cast<std::int64_t>(result.rank() == 1 ? 0 : Dim));
+  }
+};
+
+/// Matrices along a diagonal, zero elsewhere; a vector is a row.
+struct LowerBlockDiagonal {
+  static constexpr std::string_view op = "aten.block_diag";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Shape result = c.result_shape(call);
+    Pool<hlo::Value> rows;
+    std::int64_t before = 0;
+    for (const hlo::Value block : c.tensors(call, "tensors")) {
+      hlo::Dims dims = b.dims(block);
+      while (dims.size() < 2) dims.insert(0, 1);
+      const hlo::Value matrix = b.reshape(b.convert(block, result.dtype), dims);
+      const std::int64_t behind = result.dims[1] - before - dims[1];
+      rows.push_back(b.pad(matrix, c.scalar(result.dtype, 0), {0, before}, {0, behind}, {0, 0}));
+      before += dims[1];
+    }
+    return rows.empty() ? c.full(result, 0) : b.concatenate(rows.view(), 0);
+  }
+};
+
+/// Summed over the dimensions that broadcasting to its shape would have stretched.
+struct LowerSumToSize {
+  static constexpr std::string_view op = "aten.sum_to_size";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Shape result = c.result_shape(call);
+    const DType type = ops::accumulate_type(result.dtype);
+    const hlo::Value x = b.convert(c.tensor(call, "self"), type);
+    if (!x.valid() || b.rank(x) < result.rank()) return {};
+    const std::size_t shift = b.rank(x) - result.rank();
+    hlo::Dims dims;
+    for (std::size_t d = 0; d < b.rank(x); ++d)
+      if (d < shift || (result.dims[d - shift] == 1 && b.dims(x)[d] != 1)) dims.push_back(static_cast<std::int64_t>(d));
+    if (dims.empty()) return b.convert(x, result.dtype);
+    const hlo::Value sum = b.reduce(x, c.scalar(type, 0), dims, b.scalar_computation(hlo::Opcode::add, type));
+    return b.reshape(b.convert(sum, result.dtype), result.dims);
+  }
+};
+
+/// Channels in groups, of which one takes turns with the others.
+struct LowerChannelShuffle {
+  static constexpr std::array<std::string_view, 2> op{"aten.channel_shuffle", "aten.native_channel_shuffle"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const std::int64_t groups = c.integer(call, "groups");
+    if (!x.valid() || groups < 1 || b.rank(x) < 3) return {};
+    const hlo::Dims whole = b.dims(x);
+    hlo::Dims split{whole[0], groups, whole[1] / groups}, order{0, 2, 1};
+    for (std::size_t d = 2; d < whole.size(); ++d) {
+      split.push_back(whole[d]);
+      order.push_back(static_cast<std::int64_t>(d + 1));
+    }
+    return b.reshape(b.transpose(b.reshape(x, split), order), whole);
+  }
+};
+
+/// Each vector along a dimension of its own.
+struct LowerMeshgrid {
+  static constexpr std::string_view op = "aten.meshgrid";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    Pool<hlo::Value> list = detail::listed_tensors(c, call);
+    const auto metas = c.graph().values(call.id());
+    const bool is_xy = call.string("indexing").value_or("ij") == "xy" && list.size() > 1;
+    for (std::uint32_t i = 0; i < list.size() && i < metas.size(); ++i)
+      list[i] = detail::along_grid(c, list[i], is_xy && i < 2 ? 1 - i : i, c.shape_of(metas[i]).dims);
+    return list;
+  }
+};
+
+/// Every combination of one element of each vector, a row each; of one vector, itself.
+struct LowerCartesianProduct {
+  static constexpr std::string_view op = "aten.cartesian_prod";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    Pool<hlo::Value> list = detail::listed_tensors(c, call);
+    if (list.size() == 1) return list[0];
+    hlo::Dims grid;
+    for (const hlo::Value line : list) grid.push_back(b.shape(line).element_count());
+    const hlo::Dims column{hlo::Shape{DType::i64, grid}.element_count(), 1};
+    for (std::uint32_t i = 0; i < list.size(); ++i)
+      list[i] = b.reshape(detail::along_grid(c, list[i], i, grid), column);
+    return b.concatenate(list.view(), 1);
+  }
+};
+
+/// Each tensor in the shape that they have together.
+struct LowerBroadcastTensors {
+  static constexpr std::string_view op = "aten.broadcast_tensors";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    Pool<hlo::Value> list = detail::listed_tensors(c, call);
+    hlo::Dims common;
+    for (const hlo::Value v : list)
+      if (v.valid()) common = c.common_dims(call, common, c.builder().dims(v));
+    for (std::uint32_t i = 0; i < list.size(); ++i) list[i] = c.broadcast_to(call, list[i], common);
+    return list;
+  }
+};
+
+/// Constant padding; the list counts from the last dimension, before and behind. Negative padding cuts.
+struct LowerConstantPad {
+  static constexpr std::string_view op = "aten.constant_pad_nd";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const hlo::Dims pad = c.integers(call, "pad");
+    const std::size_t rank = b.rank(x);
+    if (pad.size() % 2 != 0 || pad.size() > 2 * rank)
+      return c.fail(call, DiagnosticCode::eager_would_raise, "padding does not fit the dimensions");
+    hlo::Dims low(rank, 0), high(rank, 0);
+    for (std::size_t i = 0; 2 * i < pad.size(); ++i) {
+      low[rank - 1 - i] = pad[2 * i];
+      high[rank - 1 - i] = pad[2 * i + 1];
+    }
+    const Number value = call.has("value") ? c.number(call, "value") : Number(0);
+    return b.pad(x, c.scalar(b.dtype(x), value), low, high, hlo::Dims(rank, 0));
+  }
+};
+
+/// The lower or upper triangle; the rest is zero.
+template <TextConstant Name, hlo::Direction How>
+struct LowerTriangle {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const std::size_t rank = b.rank(x);
+    if (rank < 2) return c.fail(call, DiagnosticCode::eager_would_raise, "needs a matrix");
+    // A name of their own: g++ 12 makes no list of sizes inside of a const shape in a constant expression.
+    const hlo::Dims sizes{b.dims(x)[rank - 2], b.dims(x)[rank - 1]};
+    const hlo::Shape matrix{DType::i64, sizes};
+    const hlo::Value diagonal = c.full(matrix, c.integer(call, "diagonal"));
+    const hlo::Value is_kept = b.compare(b.subtract(b.iota(matrix, 1), b.iota(matrix, 0)), diagonal, How);
+    return b.select(c.broadcast_to(call, is_kept, b.dims(x)), x, c.full_like(x, 0));
+  }
+};
+
+/// The lowerings of this file.
+using ShapeLowerings =
+    lowerings<LowerIdentity, LowerNothing, LowerReshape, LowerExpand, LowerPermute, LowerTranspose,
+              LowerSwapAxes, LowerSwapDims, LowerMatrixTranspose, LowerMoveDim, LowerSlice, LowerNarrow, LowerSelect,
+              LowerSplit, LowerUnbind, LowerFlipOf<"aten.flipud", 0>, LowerFlipOf<"aten.fliplr", 1>, LowerRotate,
+              LowerStackedAlong<1, 1, "aten.hstack">, LowerStackedAlong<0, 2, "aten.vstack", "aten.row_stack">,
+              LowerStackedAlong<1, 2, "aten.column_stack">, LowerStackedAlong<2, 3, "aten.dstack">, LowerBlockDiagonal,
+              LowerSumToSize, LowerChannelShuffle, LowerSelectScatter, LowerSliceScatter, LowerCat, LowerStack, LowerFlip, LowerRoll,
+              LowerRepeat, LowerTile, LowerRepeatInterleave, LowerBroadcastTensors, LowerAtLeast,
+              LowerMeshgrid, LowerCartesianProduct, LowerFlattenTensors, LowerUnflattenTensors, LowerConstantPad,
+              LowerTriangle<"aten.tril", hlo::Direction::le>, LowerTriangle<"aten.triu", hlo::Direction::ge>>;
+
+}  // namespace fxpass
+
+// ---- fxpass/lower/indexing.hpp
+
+/// @file
+/// Operators that read and write by tensors of indices.
+///
+/// An index that eager would refuse is not noticed here: HLO moves a read, and a write by a single index, to the nearest
+/// place in range, and drops any other write. Negative indices count from the end where PyTorch says so.
+
+namespace fxpass {
+
+namespace detail {
+
+/// Index tensors in `x[i, :, j]`: one for each dimension that is indexed, in one shape, none negative.
+struct AdvancedIndex {
+  hlo::Dims dims;            ///< indexed dimensions of the tensor, ascending
+  Pool<hlo::Value> indices;  ///< one for each
+  hlo::Dims shape;           ///< of every index
+  hlo::Dims result;          ///< of what is read, or written
+  hlo::Dims offset_dims;     ///< dimensions of the result that are whole dimensions of the tensor
+
+  [[nodiscard]] constexpr auto count() const -> std::int64_t {
+    return hlo::Shape{DType::i64, shape}.element_count();
+  }
+};
+
+/// Negative indices counted from the end of a dimension of size `size`.
+constexpr auto wrapped_index(auto& c, hlo::Value index, std::int64_t size) -> hlo::Value {
+  auto& b = c.builder();
+  if (!index.valid() || !dtype_info(b.dtype(index)).is_signed) return index;
+  const hlo::Value is_negative = b.compare(index, c.full_like(index, 0), hlo::Direction::lt);
+  return b.select(is_negative, b.add(index, c.full_like(index, size)), index);
+}
+
+/// Where the indices lead: PyTorch puts their shape where the first of them stands if they are neighbours, else in front.
+constexpr void place_index(const hlo::Dims& whole, AdvancedIndex& index) {
+  bool adjacent = true;
+  for (std::size_t i = 1; i < index.dims.size(); ++i) adjacent = adjacent && index.dims[i] == index.dims[i - 1] + 1;
+  const std::size_t front = adjacent && !index.dims.empty() ? static_cast<std::size_t>(index.dims[0]) : 0;
+  const auto append_index = [&] {
+    for (const std::int64_t size : index.shape) index.result.push_back(size);
+  };
+  std::size_t kept = 0;
+  for (std::size_t d = 0; d < whole.size(); ++d) {
+    if (index.dims.contains(static_cast<std::int64_t>(d))) continue;
+    if (kept++ == front) append_index();
+    index.offset_dims.push_back(static_cast<std::int64_t>(index.result.size()));
+    index.result.push_back(whole[d]);
+  }
+  if (kept <= front) append_index();
+}
+
+/// All indices as one array with an index vector last; a single index is its own vector.
+constexpr auto index_vectors(auto& c, const AdvancedIndex& index) -> hlo::Value {
+  auto& b = c.builder();
+  if (index.indices.size() == 1) return index.indices[0];
+  hlo::Dims column = index.shape;
+  column.push_back(1);
+  Pool<hlo::Value> columns;
+  for (const hlo::Value i : index.indices) columns.push_back(b.reshape(i, column));
+  return b.concatenate(columns.view(), static_cast<std::int64_t>(index.shape.size()));
+}
+
+/// Whether all indices together name one place: then a slice is read or updated, which XLA does in the tensor's
+/// own buffer.
+[[nodiscard]] constexpr auto is_single(const AdvancedIndex& index) -> bool { return index.count() == 1; }
+
+/// Starts and sizes of the slice that a single index names.
+struct SingleWindow {
+  Pool<hlo::Value> starts;
+  hlo::Dims sizes;
+};
+constexpr auto single_window(auto& c, hlo::Value x, const AdvancedIndex& index) -> SingleWindow {
+  auto& b = c.builder();
+  SingleWindow window{{}, b.dims(x)};
+  const DType type = b.dtype(index.indices[0]);
+  std::uint32_t next = 0;
+  for (std::size_t d = 0; d < window.sizes.size(); ++d) {
+    if (!index.dims.contains(static_cast<std::int64_t>(d))) {
+      window.starts.push_back(b.constant(type, 0));
+      continue;
+    }
+    window.starts.push_back(b.reshape(b.convert(index.indices[next++], type), {}));
+    window.sizes[d] = 1;
+  }
+  return window;
+}
+
+constexpr auto gather(auto& c, hlo::Value x, const AdvancedIndex& index) -> hlo::Value {
+  auto& b = c.builder();
+  if (!x.valid()) return x;
+  if (is_single(index)) {
+    const SingleWindow window = single_window(c, x, index);
+    return b.reshape(b.dynamic_slice(x, window.starts.view(), window.sizes), index.result);
+  }
+  hlo::Dims sizes = b.dims(x);
+  for (const std::int64_t d : index.dims) sizes[static_cast<std::size_t>(d)] = 1;
+  return b.gather(x, index_vectors(c, index),
+                  {index.offset_dims, index.dims, index.dims, static_cast<std::int64_t>(index.shape.size())}, sizes);
+}
+
+/// `updates`, of the shape `index.result`, put or combined into `x`.
+constexpr auto scatter(auto& c, hlo::Value x, const AdvancedIndex& index, hlo::Value updates,
+                       hlo::ComputationId combiner) -> hlo::Value {
+  return c.builder().scatter(
+      x, index_vectors(c, index), updates,
+      {index.offset_dims, index.dims, index.dims, static_cast<std::int64_t>(index.shape.size())}, combiner);
+}
+
+/// Writes `updates`, of the shape `index.result`; combined with what is there if `combine` is an operation.
+constexpr auto write(auto& c, hlo::Value x, const AdvancedIndex& index, hlo::Value updates,
+                     std::optional<hlo::Opcode> combine = {}) -> hlo::Value {
+  auto& b = c.builder();
+  if (!x.valid() || !updates.valid() || index.count() == 0) return x;
+  if (is_single(index)) {
+    // The index's own dimensions have size 1, so the result differs from the slice in such dimensions only; if the
+    // indices are not neighbours these stand in front, and the others keep their order.
+    const SingleWindow window = single_window(c, x, index);
+    hlo::Value source = b.reshape(updates, window.sizes);
+    if (combine) source = b.binary(*combine, b.dynamic_slice(x, window.starts.view(), window.sizes), source);
+    return b.dynamic_update_slice(x, source, window.starts.view());
+  }
+  return scatter(c, x, index, updates, b.scalar_computation(combine.value_or(hlo::Opcode::copy), b.dtype(x)));
+}
+
+/// One index tensor for one dimension.
+constexpr auto index_of_dim(auto& c, hlo::Value x, std::size_t dim, hlo::Value index) -> AdvancedIndex {
+  auto& b = c.builder();
+  AdvancedIndex result;
+  result.dims.push_back(static_cast<std::int64_t>(dim));
+  result.indices.push_back(index);
+  result.shape = b.dims(index);
+  place_index(b.dims(x), result);
+  return result;
+}
+
+/// The tensors of `x[...]`, None where a dimension is whole, as `aten.index` and `aten.index_put` take them. None if one
+/// of them is a mask, or fails.
+constexpr auto advanced_index(auto& c, const Call& call, hlo::Value x, Span<const hlo::Value> tensors)
+    -> std::optional<AdvancedIndex> {
+  auto& b = c.builder();
+  AdvancedIndex index;
+  for (std::size_t d = 0; d < tensors.size(); ++d) {
+    if (!tensors[d].valid()) continue;
+    if (d >= b.rank(x)) {
+      c.fail(call, DiagnosticCode::eager_would_raise, "more indices than dimensions");
+      return std::nullopt;
+    }
+    index.dims.push_back(static_cast<std::int64_t>(d));
+    index.shape = c.common_dims(call, index.shape, b.dims(tensors[d]));
+  }
+  // The indices may have different types; the widest of them holds all.
+  bool is_uniform = true;
+  for (const std::int64_t d : index.dims) {
+    const hlo::Value first = tensors[static_cast<std::size_t>(index.dims[0])];
+    is_uniform = is_uniform && b.dtype(tensors[static_cast<std::size_t>(d)]) == b.dtype(first);
+  }
+  for (const std::int64_t d : index.dims) {
+    hlo::Value i = tensors[static_cast<std::size_t>(d)];
+    if (!is_uniform) i = b.convert(i, DType::i64);
+    i = wrapped_index(c, i, b.dims(x)[static_cast<std::size_t>(d)]);
+    index.indices.push_back(c.broadcast_to(call, i, index.shape));
+  }
+  place_index(b.dims(x), index);
+  return index;
+}
+
+/// A mask among the indices of a write, and where it stands.
+struct MaskIndex {
+  hlo::Value mask;
+  std::size_t dim = 0;   ///< first dimension that the mask covers
+  bool is_alone = true;  ///< whether it is the only index
+};
+constexpr auto find_mask(auto& c, Span<const hlo::Value> tensors) -> std::optional<MaskIndex> {
+  std::optional<MaskIndex> found;
+  std::size_t count = 0;
+  for (std::size_t d = 0; d < tensors.size(); ++d) {
+    if (!tensors[d].valid()) continue;
+    ++count;
+    const DType type = c.builder().dtype(tensors[d]);
+    if (type == DType::boolean || type == DType::u8) found = MaskIndex{tensors[d], d, true};
+  }
+  if (found) found->is_alone = count == 1;
+  return found;
+}
+
+/// How many elements of a vector of truth values are true up to and with each; as s32.
+constexpr auto running_count(auto& c, hlo::Value mask) -> hlo::Value {
+  auto& b = c.builder();
+  hlo::Value sum = b.convert(mask, DType::i32);
+  const std::int64_t size = b.dims(mask)[0];
+  const hlo::Value zero = b.constant(DType::i32, 0);
+  for (std::int64_t shift = 1; shift < size; shift *= 2)
+    sum = b.add(sum, b.pad(sum, zero, {shift}, {-shift}, {0}));
+  return sum;
+}
+
+/// `values` where the mask is true. They come one for each true element, in order, or one for all.
+constexpr auto write_masked(auto& c, const Call& call, hlo::Value x, const MaskIndex& at, hlo::Value values)
+    -> hlo::Value {
+  auto& b = c.builder();
+  const hlo::Dims whole = b.dims(x), covered = b.dims(at.mask);
+  if (at.dim + covered.size() > whole.size())
+    return c.fail(call, DiagnosticCode::eager_would_raise, "the mask has more dimensions than the tensor");
+  hlo::Dims places;
+  for (std::size_t d = 0; d < covered.size(); ++d) places.push_back(static_cast<std::int64_t>(at.dim + d));
+  const hlo::Value mask = b.broadcast_in_dim(c.truth(at.mask), whole, places);
+
+  // What is written has the shape before + [number of true elements] + after.
+  const std::size_t behind = whole.size() - at.dim - covered.size();
+  const hlo::Dims given = b.dims(values);
+  if (given.size() <= behind || given[given.size() - 1 - behind] == 1) {
+    hlo::Dims spread = given;
+    if (given.size() > behind) {
+      spread.erase(given.size() - 1 - behind);
+      for (std::size_t d = 0; d < covered.size(); ++d) spread.insert(given.size() - 1 - behind, 1);
+    }
+    return b.select(mask, c.broadcast_to(call, b.reshape(values, spread), whole), x);
+  }
+  if (given.size() != behind + 1 + at.dim)
+    return c.unsupported(call, "values that broadcast over the dimensions before a mask");
+  // No values: eager takes them only if the mask is false everywhere.
+  if (given[at.dim] == 0) return x;
+  // The n-th true element takes the n-th value; the others read some value that the mask hides.
+  const std::int64_t count = b.shape(at.mask).element_count();
+  const hlo::Value flat = b.reshape(c.truth(at.mask), {count});
+  const hlo::Value ordinal = b.subtract(running_count(c, flat), b.full({DType::i32, {count}}, 1));
+  const hlo::Value taken = gather(c, values, index_of_dim(c, values, at.dim, b.reshape(ordinal, covered)));
+  return b.select(mask, c.broadcast_to(call, taken, whole), x);
+}
+
+/// The `indices` of a call as values, invalid where they are None.
+constexpr auto index_tensors(auto& c, const Call& call) -> Pool<hlo::Value> {
+  Pool<hlo::Value> tensors;
+  const auto list = call.list("indices");
+  if (!list) c.unsupported(call, "the list of indices is missing");
+  if (list)
+    for (const Argument& a : *list) tensors.push_back(a.is_none() ? hlo::Value{} : c.tensor(call, a, "indices"));
+  return tensors;
+}
+
+constexpr auto read(auto& c, const Call& call, hlo::Value x, Span<const hlo::Value> tensors) -> hlo::Value {
+  if (find_mask(c, tensors)) return c.unsupported(call, "read by a mask: the size of the result depends on the data");
+  const auto index = advanced_index(c, call, x, tensors);
+  return index ? gather(c, x, *index) : hlo::Value{};
+}
+
+}  // namespace detail
+
+struct LowerIndex {
+  static constexpr std::array<std::string_view, 2> op{"aten.index", "aten._unsafe_index"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    return detail::read(c, call, x, detail::index_tensors(c, call).view());
+  }
+};
+
+struct LowerIndexPut {
+  static constexpr std::array<std::string_view, 2> op{"aten.index_put", "aten._unsafe_index_put"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const hlo::Value values = b.convert(c.tensor(call, "values"), b.dtype(x));
+    const bool accumulate = c.boolean(call, "accumulate");
+    const Pool<hlo::Value> tensors = detail::index_tensors(c, call);
+    if (const auto mask = detail::find_mask(c, tensors.view())) {
+      if (!mask->is_alone) return c.unsupported(call, "a mask beside other indices");
+      if (!accumulate) return detail::write_masked(c, call, x, *mask, values);
+      return b.add(x, detail::write_masked(c, call, c.full_like(x, 0), *mask, values));
+    }
+    const auto index = detail::advanced_index(c, call, x, tensors.view());
+    if (!index) return {};
+    const hlo::Value updates = c.broadcast_to(call, values, index->result);
+    return detail::write(c, x, *index, updates,
+                         accumulate ? std::optional(hlo::Opcode::add) : std::nullopt);
+  }
+};
+
+/// The elements of `source`, in order, where the mask is true. Eager raises if there are too few.
+struct LowerMaskedScatter {
+  static constexpr std::string_view op = "aten.masked_scatter";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Dims whole = c.result_shape(call).dims;
+    const hlo::Value x = c.broadcast_to(call, c.tensor(call, "self"), whole);
+    const hlo::Value mask = c.broadcast_to(call, c.truth(c.tensor(call, "mask")), whole);
+    const hlo::Value source = b.convert(c.tensor(call, "source"), b.dtype(x));
+    if (!x.valid() || !mask.valid() || !source.valid()) return {};
+    return detail::write_masked(c, call, x, {mask, 0, true}, b.reshape(source, {b.shape(source).element_count()}));
+  }
+};
+
+struct LowerIndexSelect {
+  static constexpr std::string_view op = "aten.index_select";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self"), index = c.tensor(call, "index");
+    if (b.rank(x) == 0) return x;
+    const hlo::Value list = b.reshape(index, {b.shape(index).element_count()});
+    return detail::gather(c, x, detail::index_of_dim(c, x, c.dim(call, "dim", b.rank(x)), list));
+  }
+};
+
+/// The sum, mean or maximum of the rows that the indices of each bag name. A list of bags says where each begins; in a table
+/// of indices each row is one.
+struct LowerEmbeddingBag {
+  static constexpr std::array<std::string_view, 3> op{"aten.embedding_bag", "aten._embedding_bag",
+                                                      "aten._embedding_bag_forward_only"};
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const hlo::Value table = c.tensor(call, "weight"), given = c.tensor(call, "indices"), offsets = c.tensor(call, "offsets");
+    const auto metas = c.graph().values(call.id());
+    if (!table.valid() || !given.valid() || !offsets.valid() || metas.empty() || !metas[0].known) return {};
+    const std::int64_t count = b.shape(given).element_count(), bags = c.shape_of(metas[0]).dims[0], width = b.dims(table)[1];
+    const std::int64_t mode = c.integer(call, "mode");
+    const DType type = ops::accumulate_type(b.dtype(table));
+    const hlo::Value rows = b.reshape(given, {count});
+    // The bag of each index is the last one that begins before it or with it.
+    const std::int64_t begins = b.dims(offsets)[0];
+    const hlo::Dims pairs{count, begins};
+    const hlo::Value number = b.iota({b.dtype(offsets), pairs}, 0);
+    const hlo::Value has_begun = b.compare(b.broadcast_in_dim(offsets, pairs, {1}), number, hlo::Direction::le);
+    hlo::Value bag = b.reduce(b.convert(has_begun, DType::i64), b.constant(DType::i64, 0), {1},
+                              b.scalar_computation(hlo::Opcode::add, DType::i64));
+    bag = b.subtract(bag, c.full_like(bag, 1));
+    hlo::Value is_counted = b.full({DType::boolean, {count}}, true);
+    const std::int64_t padding = call.has("padding_idx") ? c.integer(call, "padding_idx") : -1;
+    if (padding >= 0 || call.schema().overload() == "padding_idx") {
+      const std::int64_t row = padding < 0 && call.has("padding_idx") ? padding + b.dims(table)[0] : padding;
+      if (call.has("padding_idx")) is_counted = b.compare(rows, c.full_like(rows, row), hlo::Direction::ne);
+    }
+    hlo::Value values = b.convert(gather(c, table, rows), type);
+    const hlo::Dims wide{count, width};
+    if (call.has("per_sample_weights")) {
+      const hlo::Value scale = b.convert(c.tensor(call, "per_sample_weights"), type);
+      values = b.multiply(values, b.broadcast_in_dim(b.reshape(scale, {count}), wide, {0}));
+    }
+    // Every element of every bag is compared with all indices: no index is out of place.
+    const hlo::Dims cube{bags, count};
+    const hlo::Value is_in = b.and_(b.compare(b.iota({DType::i64, cube}, 0), b.broadcast_in_dim(bag, cube, {1}), hlo::Direction::eq),
+                                    b.broadcast_in_dim(is_counted, cube, {1}));
+    const hlo::Value sizes = b.reduce(b.convert(is_in, DType::i64), b.constant(DType::i64, 0), {1},
+                                      b.scalar_computation(hlo::Opcode::add, DType::i64));
+    const hlo::Dims all{bags, count, width};
+    const hlo::Value spread = b.broadcast_in_dim(values, all, {1, 2}), mask = b.broadcast_in_dim(is_in, all, {0, 1});
+    const auto over = [&](hlo::Value neutral, hlo::Opcode how) {
+      return b.reduce(b.select(mask, spread, b.broadcast(neutral, all)), neutral, {1}, b.scalar_computation(how, type));
+    };
+    hlo::Value result = over(mode == 2 ? b.lowest(type) : c.scalar(type, 0), mode == 2 ? hlo::Opcode::maximum : hlo::Opcode::add);
+    const hlo::Value one = c.full_like(sizes, 1), size = b.convert(b.maximum(sizes, one), type);
+    const hlo::Value is_empty = b.compare(sizes, c.full_like(sizes, 0), hlo::Direction::eq);
+    if (mode == 1) result = b.divide(result, b.broadcast_in_dim(size, b.dims(result), {0}));
+    result = b.select(b.broadcast_in_dim(is_empty, b.dims(result), {0}), c.full_like(result, 0), result);
+    // The other results are notes for the gradient.
+    Pool<hlo::Value> results;
+    results.push_back(b.convert(result, b.dtype(table)));
+    return results;
+  }
+
+ private:
+  static constexpr auto gather(auto& c, hlo::Value table, hlo::Value rows) -> hlo::Value {
+    return detail::gather(c, table, detail::index_of_dim(c, table, 0, rows));
+  }
+};
+
+struct LowerEmbedding {
+  static constexpr std::string_view op = "aten.embedding";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value table = c.tensor(call, "weight"), rows = c.tensor(call, "indices");
+    return detail::gather(c, table, detail::index_of_dim(c, table, 0, rows));
+  }
+};
+
+namespace detail {
+
+/// `index_copy`, `index_add`, `index_fill`: slices of `x` along a dimension, named by a list of indices.
+struct SlicesOfDim {
+  hlo::Value x;
+  AdvancedIndex index;
+};
+constexpr auto slices_of_dim(auto& c, const Call& call) -> SlicesOfDim {
+  auto& b = c.builder();
+  const hlo::Value x = c.tensor(call, "self"), given = c.tensor(call, "index");
+  const std::size_t dim = c.dim(call, "dim", b.rank(x));
+  // A tensor without dimensions counts as a list of one, here and in PyTorch.
+  const hlo::Value list = b.reshape(given, {b.shape(given).element_count()});
+  if (b.rank(x) != 0) return {x, index_of_dim(c, x, dim, list)};
+  return {b.reshape(x, {1}), index_of_dim(c, b.reshape(x, {1}), 0, list)};
+}
+
+}  // namespace detail
+
+struct LowerIndexCopy {
+  static constexpr std::string_view op = "aten.index_copy";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const detail::SlicesOfDim at = detail::slices_of_dim(c, call);
+    const hlo::Value source = b.convert(c.tensor(call, "source"), b.dtype(at.x));
+    return b.reshape(detail::write(c, at.x, at.index, b.reshape(source, at.index.result)), c.result_shape(call).dims);
+  }
+};
+
+struct LowerIndexAdd {
+  static constexpr std::string_view op = "aten.index_add";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const detail::SlicesOfDim at = detail::slices_of_dim(c, call);
+    hlo::Value source = b.convert(c.tensor(call, "source"), b.dtype(at.x));
+    if (const Number alpha = c.number(call, "alpha"); !alpha.is(1)) source = b.multiply(source, c.full_like(source, alpha));
+    return b.reshape(detail::write(c, at.x, at.index, b.reshape(source, at.index.result), hlo::Opcode::add),
+                     c.result_shape(call).dims);
+  }
+};
+
+struct LowerIndexFill {
+  static constexpr std::string_view op = "aten.index_fill";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    detail::SlicesOfDim at = detail::slices_of_dim(c, call);
+    if (at.x.valid())
+      for (hlo::Value& i : Span(at.index.indices.begin(), at.index.indices.size()))
+        i = detail::wrapped_index(c, i, b.dims(at.x)[static_cast<std::size_t>(at.index.dims[0])]);
+    const Operand value = c.operand(call, "value");
+    const hlo::Value scalar =
+        value.is_number() ? c.scalar(b.dtype(at.x), *value.number) : b.convert(value.value, b.dtype(at.x));
+    return b.reshape(detail::write(c, at.x, at.index, b.broadcast(b.reshape(scalar, {}), at.index.result)),
+                     c.result_shape(call).dims);
+  }
+};
+
+namespace detail {
+
+/// `gather` and `scatter` name a place for each element of the index: its own, but `index` along `dim`.
+constexpr auto place_of_each(auto& c, std::size_t dim, hlo::Value index) -> AdvancedIndex {
+  auto& b = c.builder();
+  const hlo::Shape shape = b.shape(index);
+  AdvancedIndex result;
+  result.shape = shape.dims;
+  result.result = shape.dims;
+  for (std::size_t d = 0; d < shape.rank(); ++d) {
+    result.dims.push_back(static_cast<std::int64_t>(d));
+    result.indices.push_back(d == dim ? index : b.iota(shape, static_cast<std::int64_t>(d)));
+  }
+  return result;
+}
+
+/// The part of `source` that an index of shape `dims` covers.
+constexpr auto covered_part(auto& c, hlo::Value source, const hlo::Dims& dims) -> hlo::Value {
+  const std::size_t rank = dims.size();
+  return c.builder().slice(source, hlo::Dims(rank, 0), dims, hlo::Dims(rank, 1));
+}
+
+}  // namespace detail
+
+struct LowerGather {
+  static constexpr std::string_view op = "aten.gather";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self"), index = c.tensor(call, "index");
+    if (b.rank(x) == 0 || b.rank(index) == 0) return b.reshape(x, c.result_shape(call).dims);
+    return detail::gather(c, x, detail::place_of_each(c, c.dim(call, "dim", b.rank(x)), index));
+  }
+};
+
+namespace detail {
+
+/// How what is written meets what is there.
+enum class WriteReduction : std::uint8_t { replace, sum, product, mean, largest, smallest };
+
+constexpr auto write_reduction(auto& c, const Call& call, std::string_view name) -> std::optional<WriteReduction> {
+  struct Named {
+    std::string_view name;
+    WriteReduction reduction;
+  };
+  constexpr std::array<Named, 8> names{{{"", WriteReduction::replace},
+                                        {"add", WriteReduction::sum},
+                                        {"sum", WriteReduction::sum},
+                                        {"multiply", WriteReduction::product},
+                                        {"prod", WriteReduction::product},
+                                        {"mean", WriteReduction::mean},
+                                        {"amax", WriteReduction::largest},
+                                        {"amin", WriteReduction::smallest}}};
+  for (const Named& known : names)
+    if (known.name == name) return known.reduction;
+  c.unsupported(call, text_of("reduction '", name, "'"));
+  return std::nullopt;
+}
+
+/// `updates` scattered into `x`. Without `include_self` an element that is written to counts for nothing itself.
+constexpr auto scatter_reduced(auto& c, hlo::Value x, const AdvancedIndex& at, hlo::Value updates,
+                               WriteReduction reduction, bool include_self) -> hlo::Value {
+  auto& b = c.builder();
+  if (!x.valid() || !updates.valid() || at.count() == 0) return x;
+  const DType type = b.dtype(x);
+  const auto put = [&](hlo::Value into, hlo::Value values, hlo::Opcode how) {
+    return scatter(c, into, at, values, b.scalar_computation(how, b.dtype(into)));
+  };
+  // How often each element is written to.
+  const auto counts = [&] {
+    return put(c.full({DType::i64, b.dims(x)}, 0), c.full({DType::i64, b.dims(updates)}, 1), hlo::Opcode::add);
+  };
+  const auto from = [&](hlo::Value neutral) {
+    if (include_self) return x;
+    const hlo::Value count = counts();
+    const hlo::Value is_written = b.compare(count, c.full_like(count, 0), hlo::Direction::gt);
+    return b.select(is_written, b.broadcast(neutral, b.dims(x)), x);
+  };
+  switch (reduction) {
+    case WriteReduction::replace: return put(x, updates, hlo::Opcode::copy);
+    case WriteReduction::sum: return put(from(c.scalar(type, 0)), updates, hlo::Opcode::add);
+    case WriteReduction::product: return put(from(c.scalar(type, 1)), updates, hlo::Opcode::multiply);
+    case WriteReduction::largest: return put(from(b.lowest(type)), updates, hlo::Opcode::maximum);
+    case WriteReduction::smallest: return put(from(b.highest(type)), updates, hlo::Opcode::minimum);
+    case WriteReduction::mean: break;
+  }
+  const hlo::Value sum = put(from(c.scalar(type, 0)), updates, hlo::Opcode::add);
+  hlo::Value count = counts();
+  if (include_self) count = b.add(count, c.full_like(count, 1));
+  const hlo::Value divisor = b.convert(b.maximum(count, c.full_like(count, 1)), type);
+  const hlo::Value quotient = b.divide(sum, divisor);
+  if (is_floating(type)) return quotient;
+  // Integers are divided towards minus infinity; the divisor is positive.
+  const hlo::Value rest = b.remainder(sum, divisor);
+  const hlo::Value is_below = b.compare(rest, c.full_like(rest, 0), hlo::Direction::lt);
+  return b.subtract(quotient, b.convert(is_below, type));
+}
+
+}  // namespace detail
+
+/// `scatter` by tensor or number, with or without a reduction, and `scatter_add`.
+struct LowerScatter {
+  static constexpr std::array<std::string_view, 3> op{"aten.scatter", "aten.scatter_add", "aten.scatter_reduce"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    hlo::Value x = c.tensor(call, "self"), index = c.tensor(call, "index");
+    const std::string_view base = call.schema().base();
+    const auto how = detail::write_reduction(
+        c, call, base == "aten.scatter_add" ? "sum" : call.string("reduce").value_or(std::string_view()));
+    if (!how || !x.valid() || !index.valid()) return {};
+    // A tensor without dimensions is a list of one.
+    const hlo::Dims whole = b.dims(x);
+    const auto as_list = [&](hlo::Value v) { return b.rank(v) == 0 ? b.reshape(v, {1}) : v; };
+    x = as_list(x);
+    index = as_list(index);
+    const detail::AdvancedIndex at = detail::place_of_each(c, c.dim(call, "dim", b.rank(x)), index);
+    const hlo::Value updates =
+        call.has("value") ? c.full({b.dtype(x), at.result}, c.number(call, "value"))
+                          : detail::covered_part(c, as_list(b.convert(c.tensor(call, "src"), b.dtype(x))), at.result);
+    const bool include_self = base != "aten.scatter_reduce" || c.boolean(call, "include_self");
+    return b.reshape(detail::scatter_reduced(c, x, at, updates, *how, include_self), whole);
+  }
+};
+
+struct LowerIndexReduce {
+  static constexpr std::string_view op = "aten.index_reduce";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const detail::SlicesOfDim at = detail::slices_of_dim(c, call);
+    const auto how = detail::write_reduction(c, call, call.string("reduce").value_or(std::string_view()));
+    if (!how || !at.x.valid()) return {};
+    const hlo::Value source = b.reshape(b.convert(c.tensor(call, "source"), b.dtype(at.x)), at.index.result);
+    return b.reshape(
+        detail::scatter_reduced(c, at.x, at.index, source, *how, c.boolean(call, "include_self")),
+        c.result_shape(call).dims);
+  }
+};
+
+/// Member of a tuple, or Python's `x[...]`: numbers, slices, None, `...` and tensors, alone or in a tuple.
+namespace detail {
+
+/// The places of a diagonal: one index for each of its two dimensions.
+struct Diagonal {
+  AdvancedIndex index;
+  hlo::Dims to_last;    ///< permutation that moves the diagonal, where `index` puts it, to the end
+  hlo::Dims from_last;  ///< and back
+};
+constexpr auto diagonal_of(auto& c, const Call& call, hlo::Value x, std::size_t dim1, std::size_t dim2,
+                           std::string_view parameter) -> Diagonal {
+  auto& b = c.builder();
+  const hlo::Dims whole = b.dims(x);
+  Diagonal result;
+  if (whole.size() < 2 || dim1 == dim2) {
+    c.fail(call, DiagnosticCode::eager_would_raise, "a diagonal needs two different dimensions");
+    return result;
+  }
+  const std::int64_t offset = c.integer(call, parameter);
+  const std::int64_t below = std::max(-offset, std::int64_t{0}), above = std::max(offset, std::int64_t{0});
+  const std::int64_t length = std::max(std::min(whole[dim1] - below, whole[dim2] - above), std::int64_t{0});
+  const hlo::Value steps = b.iota({DType::i32, {length}}, 0);
+  for (const std::size_t d : {std::min(dim1, dim2), std::max(dim1, dim2)}) {
+    result.index.dims.push_back(static_cast<std::int64_t>(d));
+    result.index.indices.push_back(b.add(steps, c.full_like(steps, d == dim1 ? below : above)));
+  }
+  result.index.shape.push_back(length);
+  place_index(whole, result.index);
+  const auto last = static_cast<std::int64_t>(whole.size()) - 2;
+  std::int64_t at = 0;
+  while (result.index.offset_dims.contains(at)) ++at;
+  for (std::int64_t d = 0; d <= last; ++d) {
+    if (d != at) result.to_last.push_back(d);
+    result.from_last.push_back(d < at ? d : d == at ? last : d - 1);
+  }
+  result.to_last.push_back(at);
+  return result;
+}
+
+/// That of `x` which the parameters `dim1`, `dim2` and `offset` of the call name.
+constexpr auto named_diagonal(auto& c, const Call& call, hlo::Value x) -> Diagonal {
+  const std::size_t rank = c.builder().rank(x);
+  return diagonal_of(c, call, x, c.dim(call, "dim1", rank), c.dim(call, "dim2", rank), "offset");
+}
+/// A tensor of zeros but for a diagonal.
+constexpr auto with_diagonal(auto& c, const Call& call, const Diagonal& d, hlo::Value values) -> hlo::Value {
+  if (d.index.dims.empty()) return {};
+  const hlo::Value zeros = c.full(c.result_shape(call), 0);
+  return d.index.count() == 0 ? zeros : write(c, zeros, d.index, c.builder().transpose(values, d.from_last));
+}
+
+}  // namespace detail
+
+struct LowerDiagonal {
+  static constexpr std::array<std::string_view, 3> op{"aten.diagonal", "aten.diagonal_copy", "aten.linalg_diagonal"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, call.schema().find("self") ? "self" : "A");
+    const detail::Diagonal d = detail::named_diagonal(c, call, x);
+    if (d.index.dims.empty()) return {};
+    if (d.index.count() == 0) return c.full(c.result_shape(call), 0);
+    return c.builder().transpose(detail::gather(c, x, d.index), d.to_last);
+  }
+};
+
+struct LowerDiagonalScatter {
+  static constexpr std::string_view op = "aten.diagonal_scatter";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self"), source = c.tensor(call, "src");
+    const detail::Diagonal d = detail::named_diagonal(c, call, x);
+    if (d.index.dims.empty()) return {};
+    return detail::write(c, x, d.index, c.builder().transpose(source, d.from_last));
+  }
+};
+
+/// The elements of the last dimension on a diagonal, zero elsewhere.
+struct LowerDiagonalEmbedding {
+  static constexpr std::string_view op = "aten.diag_embed";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const detail::Diagonal d = detail::named_diagonal(c, call, c.full(c.result_shape(call), 0));
+    return detail::with_diagonal(c, call, d, c.tensor(call, "self"));
+  }
+};
+
+/// The diagonal of a matrix, or the matrix of a diagonal.
+struct LowerDiag {
+  static constexpr std::string_view op = "aten.diag";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    const bool is_matrix = c.builder().rank(x) == 2;
+    const hlo::Value matrix = is_matrix ? x : c.full(c.result_shape(call), 0);
+    const detail::Diagonal d = detail::diagonal_of(c, call, matrix, 0, 1, "diagonal");
+    if (!is_matrix) return detail::with_diagonal(c, call, d, x);
+    if (d.index.dims.empty()) return {};
+    if (d.index.count() == 0) return c.full(c.result_shape(call), 0);
+    return c.builder().transpose(detail::gather(c, x, d.index), d.to_last);
+  }
+};
+
+/// All elements on the diagonal of a matrix.
+struct LowerDiagFlat {
+  static constexpr std::string_view op = "aten.diagflat";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const detail::Diagonal d = detail::diagonal_of(c, call, c.full(c.result_shape(call), 0), 0, 1, "offset");
+    return detail::with_diagonal(c, call, d, b.reshape(x, {b.shape(x).element_count()}));
+  }
+};
+
+/// The sum of a matrix' diagonal.
+struct LowerTrace {
+  static constexpr std::string_view op = "aten.trace";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const DType type = ops::accumulate_type(c.result_shape(call).dtype);
+    const hlo::Value x = b.convert(c.tensor(call, "self"), type);
+    if (!x.valid()) return x;
+    const hlo::Shape places{DType::i64, b.dims(x)};
+    const hlo::Value is_on = b.compare(b.iota(places, 0), b.iota(places, 1), hlo::Direction::eq);
+    const hlo::Value kept = b.select(is_on, x, c.full_like(x, 0));
+    return c.to_result(call, b.reduce(kept, c.scalar(type, 0), {0, 1}, b.scalar_computation(hlo::Opcode::add, type)));
+  }
+};
+
+/// Elements by their place in the flattened tensor.
+struct LowerTake {
+  static constexpr std::string_view op = "aten.take";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const std::int64_t count = b.shape(x).element_count();
+    const hlo::Value flat = b.reshape(x, {count}), index = detail::wrapped_index(c, c.tensor(call, "index"), count);
+    return detail::gather(c, flat, detail::index_of_dim(c, flat, 0, index));
+  }
+};
+
+/// The same with writing.
+struct LowerPut {
+  static constexpr std::string_view op = "aten.put";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const std::int64_t count = b.shape(x).element_count();
+    const hlo::Value flat = b.reshape(x, {count}), index = detail::wrapped_index(c, c.tensor(call, "index"), count);
+    const hlo::Value source = b.reshape(b.convert(c.tensor(call, "source"), b.dtype(x)), b.dims(index));
+    const auto combine = c.boolean(call, "accumulate") ? std::optional(hlo::Opcode::add) : std::nullopt;
+    return b.reshape(detail::write(c, flat, detail::index_of_dim(c, flat, 0, index), source, combine), b.dims(x));
+  }
+};
+
+/// `gather` whose tensor and index broadcast in all other dimensions.
+struct LowerTakeAlongDim {
+  static constexpr std::string_view op = "aten.take_along_dim";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    hlo::Value x = c.tensor(call, "self"), index = c.tensor(call, "indices");
+    if (!x.valid() || !index.valid()) return {};
+    if (!call.has("dim")) {
+      const hlo::Value flat = b.reshape(x, {b.shape(x).element_count()});
+      const hlo::Value list = b.reshape(index, {b.shape(index).element_count()});
+      return detail::gather(c, flat, detail::place_of_each(c, 0, detail::wrapped_index(c, list, b.dims(flat)[0])));
+    }
+    const std::size_t dim = c.dim(call, "dim", b.rank(x));
+    hlo::Dims of_x = b.dims(x), of_index = b.dims(index);
+    of_x[dim] = of_index[dim] = 1;
+    const hlo::Dims common = c.common_dims(call, of_x, of_index);
+    of_x = of_index = common;
+    of_x[dim] = b.dims(x)[dim];
+    of_index[dim] = b.dims(index)[dim];
+    index = detail::wrapped_index(c, c.broadcast_to(call, index, of_index), of_x[dim]);
+    return detail::gather(c, c.broadcast_to(call, x, of_x), detail::place_of_each(c, dim, index));
+  }
+};
+
+/// Elements where a mask holds; `fill` elsewhere, where indices may be anything.
+struct LowerMaskedIndex {
+  static constexpr std::string_view op = "aten._unsafe_masked_index";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self"), mask = c.truth(c.tensor(call, "mask"));
+    const hlo::Value read = detail::read(c, call, x, detail::index_tensors(c, call).view());
+    if (!read.valid() || !mask.valid()) return {};
+    return b.select(c.broadcast_to(call, mask, b.dims(read)), read, c.full_like(read, c.number(call, "fill")));
+  }
+};
+
+/// Values added where a mask holds.
+struct LowerMaskedIndexAdd {
+  static constexpr std::string_view op = "aten._unsafe_masked_index_put_accumulate";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self"), mask = c.truth(c.tensor(call, "mask"));
+    const hlo::Value values = b.convert(c.tensor(call, "values"), b.dtype(x));
+    const Pool<hlo::Value> tensors = detail::index_tensors(c, call);
+    const auto index = detail::advanced_index(c, call, x, tensors.view());
+    if (!index || !mask.valid() || !values.valid()) return {};
+    const hlo::Value updates = c.broadcast_to(call, values, index->result);
+    const hlo::Value kept = b.select(c.broadcast_to(call, mask, index->result), updates, c.full_like(updates, 0));
+    return detail::write(c, x, *index, kept, hlo::Opcode::add);
+  }
+};
+
+/// How many elements of a sorted last dimension go before each value, or before or with it: for `bucketize` all values meet
+/// one line. By halving, as eager does it, so that NaN and lines out of order lead where they lead there.
+struct LowerSearchSorted {
+  static constexpr std::array<std::string_view, 2> op{"aten.searchsorted", "aten.bucketize"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const bool is_bucketize = call.schema().base() == "aten.bucketize";
+    hlo::Value lines = c.tensor(call, is_bucketize ? "boundaries" : "sorted_sequence");
+    const Operand given = c.operand(call, "self");
+    if (!lines.valid()) return {};
+    if (!is_bucketize && call.has("sorter")) {
+      const hlo::Value sorter = c.tensor(call, "sorter");
+      lines = detail::gather(c, lines, detail::place_of_each(c, b.rank(lines) - 1, sorter));
+    }
+    const std::array<Operand, 2> both{Operand{lines, {}}, given};
+    const DType type = c.common_dtype(call, both);
+    lines = b.convert(lines, type);
+    const hlo::Value values = given.is_number() ? c.scalar(type, *given.number) : b.convert(given.value, type);
+    if (!lines.valid() || !values.valid()) return {};
+    const std::size_t last = b.rank(lines) - 1;
+    const std::int64_t count = b.dims(lines)[last];
+    if (b.shape(values).element_count() == 0) return c.full(c.result_shape(call), 0);
+    const bool is_right = c.boolean(call, "right") ||
+                          (call.schema().find("side") && call.string("side").value_or("left") == "right");
+    hlo::Value begin = c.full({DType::i64, b.dims(values)}, 0), end = c.full_like(begin, count);
+    for (std::int64_t reach = 1; reach <= count; reach *= 2) {
+      const hlo::Value is_open = b.compare(begin, end, hlo::Direction::lt);
+      const hlo::Value middle = b.divide(b.add(begin, end), c.full_like(begin, 2));
+      const hlo::Value there = last == 0 ? detail::gather(c, lines, detail::index_of_dim(c, lines, 0, middle))
+                                         : detail::gather(c, lines, detail::place_of_each(c, last, middle));
+      const hlo::Value is_behind = b.compare(there, values, is_right ? hlo::Direction::gt : hlo::Direction::ge);
+      const hlo::Value after = b.add(middle, c.full_like(middle, 1));
+      begin = b.select(b.and_(is_open, b.not_(is_behind)), after, begin);
+      end = b.select(b.and_(is_open, is_behind), middle, end);
+    }
+    return c.to_result(call, begin);
+  }
+};
+
+/// The places of so many elements that are not zero, a row of indices each; rows of `fill_value` where there are fewer.
+struct LowerNonzeroStatic {
+  static constexpr std::string_view op = "aten.nonzero_static";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.truth(c.tensor(call, "self"));
+    const hlo::Shape result = c.result_shape(call);
+    if (!x.valid() || result.rank() != 2) return {};
+    const std::int64_t count = b.shape(x).element_count(), rows = result.dims[0];
+    if (count == 0 || rows == 0) return c.full(result, c.number(call, "fill_value"));
+    const hlo::Dims line{count}, list{rows};
+    const hlo::Value flat = b.reshape(x, line);
+    // The n-th of them goes to row n; all others beyond the last row, where a scatter drops them.
+    const hlo::Value ordinal = b.subtract(detail::running_count(c, flat), b.full({DType::i32, line}, 1));
+    const hlo::Value row = b.select(flat, b.convert(ordinal, DType::i64), b.full({DType::i64, line}, rows));
+    const hlo::Value nowhere = b.full({DType::i64, list}, -1);
+    const hlo::Value place = detail::scatter(c, nowhere, detail::index_of_dim(c, nowhere, 0, row), b.iota({DType::i64, line}, 0),
+                                             b.scalar_computation(hlo::Opcode::copy, DType::i64));
+    const hlo::Value is_there = b.compare(place, c.full_like(place, 0), hlo::Direction::ge);
+    const hlo::Value fill = b.full({DType::i64, list}, c.integer(call, "fill_value"));
+    Pool<hlo::Value> columns;
+    std::int64_t stride = count;
+    for (const std::int64_t size : b.dims(x)) {
+      stride /= size;
+      const hlo::Value index = b.remainder(b.divide(place, c.full_like(place, stride)), c.full_like(place, size));
+      columns.push_back(b.reshape(b.select(is_there, index, fill), {rows, 1}));
+    }
+    return columns.empty() ? c.full(result, 0) : b.concatenate(columns.view(), 1);
+  }
+};
+
+/// Whether an element is one of the test elements.
+struct LowerIsIn {
+  static constexpr std::string_view op = "aten.isin";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const bool is_test_number = call.schema().find("test_element").has_value();
+    const Operand x = c.operand(call, call.schema().find("element") ? "element" : "elements");
+    const Operand tests = c.operand(call, is_test_number ? "test_element" : "test_elements");
+    const DType type = c.common_dtype(call, std::array<Operand, 2>{x, tests});
+    const auto line = [&](const Operand& o) {
+      if (o.is_number()) return b.reshape(c.scalar(type, *o.number), {1});
+      return b.reshape(b.convert(o.value, type), {b.shape(o.value).element_count()});
+    };
+    const hlo::Value elements = line(x), others = line(tests);
+    if (!elements.valid() || !others.valid()) return {};
+    const hlo::Dims pairs{b.dims(elements)[0], b.dims(others)[0]};
+    const hlo::Value equal = b.compare(b.broadcast_in_dim(elements, pairs, {0}), b.broadcast_in_dim(others, pairs, {1}),
+                                       hlo::Direction::eq);
+    const hlo::Value found = b.reduce(equal, b.constant(DType::boolean, false), {1},
+                                      b.scalar_computation(hlo::Opcode::or_, DType::boolean));
+    return b.reshape(c.boolean(call, "invert") ? b.not_(found) : found, c.result_shape(call).dims);
+  }
+};
+
+struct LowerGetItem {
+  static constexpr std::string_view op = "operator.getitem";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const auto of = call.given("self"), index = call.given("index");
+    if (!of || !index || !of->is_node()) return c.unsupported(call, "indexes no value of the graph");
+    if (c.graph().node(of->node()).value_kind == ValueKind::tuple) return member(c, call, of->node(), *index);
+    return IndexWalk(c, call, c.tensor(call, *of, "self")).run(*index);
+  }
+
+ private:
+  static constexpr auto member(auto& c, const Call& call, NodeId of, const Argument& index) -> hlo::Value {
+    const Span<const hlo::Value> values = c.values(of);
+    const auto count = static_cast<std::int64_t>(c.graph().values(of).size());
+    if (!index.is(ArgumentKind::integer)) return c.unsupported(call, "a tuple is indexed by a known integer");
+    const std::int64_t at = index.integer() < 0 ? index.integer() + count : index.integer();
+    if (at < 0 || at >= count) return c.fail(call, DiagnosticCode::eager_would_raise, "there is no such member");
+    const auto place = static_cast<std::size_t>(at);
+    if (place < values.size() && values[place].valid()) return values[place];
+    return c.unsupported(call, text_of("result ", at, " of ", c.graph().name(of), " is not computed"));
+  }
+
+  /// Takes the entries of an index from left to right; `at` is the dimension of the result so far that comes next.
+  template <class Context>
+  class IndexWalk {
+   public:
+    constexpr IndexWalk(Context& c, const Call& call, hlo::Value x) : c_(c), call_(call), x_(x) {}
+
+    constexpr auto run(const Argument& index) -> hlo::Value {
+      if (!x_.valid()) return x_;
+      if (index.is(ArgumentKind::tuple)) {
+        const auto entries = c_.graph().children(index);
+        for (std::size_t i = 0; i < entries.size(); ++i) take(entries[i], entries.subspan(i + 1));
+      } else {
+        take(index, {});
+      }
+      if (!x_.valid() || tensors_.empty()) return x_;
+      if (has_true_) return c_.unsupported(call_, "True beside tensors in an index");
+      tensors_.resize(static_cast<std::uint32_t>(c_.builder().rank(x_)), hlo::Value{});
+      return detail::read(c_, call_, x_, tensors_.view());
+    }
+
+   private:
+    constexpr void take(const Argument& entry, Span<const Argument> rest) {
+      auto& b = c_.builder();
+      switch (entry.kind()) {
+        case ArgumentKind::boolean:
+          // True is an index tensor that adds a dimension, alone in its place; with others it is matched to them.
+          if (!entry.boolean() || has_true_) {
+            x_ = c_.unsupported(call_, "False or several of True in an index");
+            return;
+          }
+          has_true_ = true;
+          [[fallthrough]];
+        case ArgumentKind::none: {
+          hlo::Dims dims = b.dims(x_);
+          dims.insert(at_++, 1);
+          x_ = b.reshape(x_, dims);
+          return;
+        }
+        case ArgumentKind::ellipsis: {
+          std::size_t behind = 0;
+          for (const Argument& a : rest) behind += dimensions_indexed(c_.graph(), a);
+          at_ = b.rank(x_) >= behind ? b.rank(x_) - behind : at_;
+          return;
+        }
+        case ArgumentKind::integer: x_ = detail::select(c_, call_, x_, at_, entry.integer()); return;
+        case ArgumentKind::slice: take_slice(entry); return;
+        case ArgumentKind::node: take_tensor(c_.tensor(call_, entry, "index")); return;
+        case ArgumentKind::list: take_list(c_.graph().children(entry)); return;
+        default: x_ = c_.unsupported(call_, "an index that is no number, slice, None, Ellipsis or tensor"); return;
+      }
+    }
+    constexpr void take_slice(const Argument& entry) {
+      const auto given = slice_argument(c_.graph(), entry);
+      if (!given) {
+        x_ = c_.unsupported(call_, "a slice with a bound that is no known integer");
+        return;
+      }
+      if (given->step < 1 || at_ >= c_.builder().rank(x_)) {
+        x_ = c_.fail(call_, DiagnosticCode::eager_would_raise,
+                     given->step < 1 ? "the step of a slice must be positive" : "more indices than dimensions");
+        return;
+      }
+      x_ = detail::slice(c_, x_, at_, clamp_slice(given->start, given->stop, given->step, c_.builder().dims(x_)[at_]));
+      ++at_;
+    }
+    constexpr void take_tensor(hlo::Value index) {
+      auto& b = c_.builder();
+      if (index.valid() && b.rank(index) == 0 && is_integral(b.dtype(index)) && at_ < b.rank(x_)) {
+        // As Python's number would: it takes no part in the rule that places the indices' shape.
+        const hlo::Value wrapped = detail::wrapped_index(c_, index, b.dims(x_)[at_]);
+        x_ = detail::gather(c_, x_, detail::index_of_dim(c_, x_, at_, wrapped));
+        return;
+      }
+      while (tensors_.size() < at_) tensors_.push_back({});
+      tensors_.push_back(index);
+      ++at_;
+    }
+    constexpr void take_list(Span<const Argument> items) {
+      Pool<std::int64_t> numbers;
+      for (const Argument& item : items) {
+        if (!item.is(ArgumentKind::integer)) {
+          x_ = c_.unsupported(call_, "a list of indices that are not all integers");
+          return;
+        }
+        numbers.push_back(item.integer());
+      }
+      take_tensor(c_.builder().constant(
+          DType::i64, hlo::Dims{static_cast<std::int64_t>(numbers.size())}, numbers.view()));
+    }
+
+    Context& c_;
+    const Call& call_;
+    hlo::Value x_;
+    std::size_t at_ = 0;
+    Pool<hlo::Value> tensors_;  ///< by dimension of `x_`
+    bool has_true_ = false;
+  };
+};
+
+/// A row for each index that is 1 at its place. How many places there are has to be said: else it depends on the data.
+struct LowerOneHot {
+  static constexpr std::string_view op = "aten.one_hot";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const std::int64_t classes = c.integer(call, "num_classes");
+    if (!x.valid()) return x;
+    if (classes < 0) return c.unsupported(call, "num_classes is not given, so the shape depends on the indices");
+    hlo::Dims dims = b.dims(x);
+    const auto last = static_cast<std::int64_t>(dims.size());
+    dims.push_back(classes);
+    const hlo::Value index = b.broadcast_in_dim(x, dims, hlo::iota_dims(b.rank(x)));
+    return b.convert(b.compare(index, b.iota({b.dtype(x), dims}, last), hlo::Direction::eq), DType::i64);
+  }
+};
+
+/// The lowerings of this file.
+using IndexingLowerings = lowerings<LowerIndex, LowerIndexPut, LowerMaskedScatter, LowerIndexSelect, LowerEmbedding,
+                                    LowerEmbeddingBag,
+                                    LowerIndexCopy, LowerIndexAdd, LowerIndexFill, LowerGather, LowerScatter,
+                                    LowerIndexReduce, LowerDiagonal, LowerDiagonalScatter, LowerDiagonalEmbedding,
+                                    LowerDiag, LowerDiagFlat, LowerTrace, LowerTake, LowerPut, LowerTakeAlongDim, LowerMaskedIndex,
+                                    LowerMaskedIndexAdd, LowerNonzeroStatic, LowerSearchSorted, LowerIsIn, LowerOneHot,
+                                    LowerGetItem>;
+
+}  // namespace fxpass
+
+// ---- fxpass/lower/losses.hpp
+
+/// @file
+/// Losses: how far predictions are from what is wanted. As in eager, halves are summed in float32.
+
+namespace fxpass {
+
+namespace detail {
+
+/// What becomes of the losses of all elements. The numbers are ATen's (at::Reduction); Python names them, and
+/// has one more.
+enum class LossReduction : std::int8_t { none, mean, sum, batch_mean };
+
+constexpr auto loss_reduction(auto& c, const Call& call) -> LossReduction {
+  constexpr std::array<std::string_view, 4> names{"none", "mean", "sum", "batchmean"};
+  for (const std::string_view old : {"size_average", "reduce"})
+    if (call.has(old)) c.unsupported(call, "with 'size_average' or 'reduce', which 'reduction' has replaced");
+  const auto given = call.given("reduction");
+  if (!given) return LossReduction::mean;
+  if (const auto name = call.string("reduction"))
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (names[i] == *name) return static_cast<LossReduction>(i);
+  const std::int64_t number = c.integer(call, "reduction");
+  if (number >= 0 && number <= 2) return static_cast<LossReduction>(number);
+  c.fail(call, DiagnosticCode::eager_would_raise, "there is no such reduction");
+  return LossReduction::mean;
+}
+
+/// The last step of a loss. `weight` is what a mean divides by instead of the number of losses.
+constexpr auto reduce_loss(auto& c, const Call& call, hlo::Value losses, hlo::Value weight = {})
+    -> hlo::Value {
+  auto& b = c.builder();
+  if (!losses.valid()) return losses;
+  const LossReduction reduction = loss_reduction(c, call);
+  if (reduction == LossReduction::none) return c.to_result(call, losses);
+  const hlo::Value sum = reduce(c, losses, hlo::iota_dims(b.rank(losses)), hlo::Opcode::add);
+  if (reduction == LossReduction::sum) return c.to_result(call, sum);
+  const bool by_batch = reduction == LossReduction::batch_mean && b.rank(losses) != 0;
+  const std::int64_t number = by_batch ? b.dims(losses)[0] : b.shape(losses).element_count();
+  return c.to_result(call, b.divide(sum, weight.valid() ? weight : c.full_like(sum, number)));
+}
+
+/// Prediction and target in one type and shape, halves as float32.
+constexpr auto loss_operands(auto& c, const Call& call) -> std::array<hlo::Value, 2> {
+  auto [x, y] = c.operands(call, Meeting::arithmetic, "self", "target");
+  return {c.accurate(x), c.accurate(y)};
+}
+
+// Element-wise losses of a difference.
+// -------------------------------------------------------------------------------
+struct SquaredError {
+  static constexpr auto of(auto& c, const Call&, hlo::Value difference) -> hlo::Value {
+    return c.builder().multiply(difference, difference);
+  }
+};
+struct AbsoluteError {
+  static constexpr auto of(auto& c, const Call&, hlo::Value difference) -> hlo::Value {
+    return c.builder().abs(difference);
+  }
+};
+/// Quadratic near 0 and linear beyond `beta`, with slope 1.
+struct SmoothAbsoluteError {
+  static constexpr auto of(auto& c, const Call& call, hlo::Value difference) -> hlo::Value {
+    auto& b = c.builder();
+    const double beta = c.real(call, "beta");
+    const hlo::Value a = b.abs(difference);
+    if (beta <= 0) return a;
+    const hlo::Value near = b.multiply(c.full_like(a, 0.5 / beta), b.multiply(a, a));
+    const hlo::Value far = b.subtract(a, c.full_like(a, 0.5 * beta));
+    return b.select(b.compare(a, c.full_like(a, beta), hlo::Direction::lt), near, far);
+  }
+};
+/// Quadratic near 0 and linear beyond `delta`, with that slope.
+struct HuberError {
+  static constexpr auto of(auto& c, const Call& call, hlo::Value difference) -> hlo::Value {
+    auto& b = c.builder();
+    const double delta = c.real(call, "delta");
+    const hlo::Value a = b.abs(difference);
+    const hlo::Value near = b.multiply(c.full_like(a, 0.5), b.multiply(a, a));
+    const hlo::Value far = b.multiply(c.full_like(a, delta), b.subtract(a, c.full_like(a, 0.5 * delta)));
+    return b.select(b.compare(a, c.full_like(a, delta), hlo::Direction::le), near, far);
+  }
+};
+
+}  // namespace detail
+
+template <TextConstant Name, class Error>
+struct LowerDifferenceLoss {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const auto [x, y] = detail::loss_operands(c, call);
+    if (call.has("weight")) return c.unsupported(call, "with weights");
+    return detail::reduce_loss(c, call, Error::of(c, call, c.builder().subtract(x, y)));
+  }
+};
+
+/// -(y log x + (1 - y) log(1 - x)), where eager lets no logarithm go below -100.
+struct LowerBinaryCrossEntropy {
+  static constexpr std::string_view op = "aten.binary_cross_entropy";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [x, y] = detail::loss_operands(c, call);
+    if (!x.valid() || !y.valid()) return {};
+    const hlo::Value one = c.full_like(x, 1.0), lowest = c.full_like(x, -100.0);
+    const hlo::Value if_true = b.maximum(b.log(x), lowest);
+    const hlo::Value if_false = b.maximum(b.log_plus_one(b.negate(x)), lowest);
+    hlo::Value loss = b.subtract(b.multiply(b.subtract(y, one), if_false), b.multiply(y, if_true));
+    if (call.has("weight"))
+      loss = b.multiply(
+          loss, c.broadcast_to(call, b.convert(c.tensor(call, "weight"), b.dtype(loss)), b.dims(loss)));
+    return detail::reduce_loss(c, call, loss);
+  }
+};
+
+/// The same of logits: (1 - y) x + w (log(1 + e^-|x|) + max(-x, 0)), w = 1 + (pos_weight - 1) y.
+struct LowerBinaryCrossEntropyWithLogits {
+  static constexpr std::string_view op = "aten.binary_cross_entropy_with_logits";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [x, y] = detail::loss_operands(c, call);
+    if (!x.valid() || !y.valid()) return {};
+    // A copy: Clang reads no structured binding through a lambda in a constant expression.
+    const auto other = [&, like = x](std::string_view name) {
+      return c.broadcast_to(call, b.convert(c.tensor(call, name), b.dtype(like)), b.dims(like));
+    };
+    const hlo::Value one = c.full_like(x, 1.0), zero = c.full_like(x, 0.0);
+    hlo::Value tail = b.add(b.log_plus_one(b.exponential(b.negate(b.abs(x)))), b.maximum(b.negate(x), zero));
+    if (call.has("pos_weight"))
+      tail = b.multiply(tail, b.add(one, b.multiply(b.subtract(other("pos_weight"), one), y)));
+    hlo::Value loss = b.add(b.multiply(b.subtract(one, y), x), tail);
+    if (call.has("weight")) loss = b.multiply(loss, other("weight"));
+    return detail::reduce_loss(c, call, loss);
+  }
+};
+
+/// y (log y - x), and 0 where y is 0; with `log_target`, y is given by its logarithm.
+struct LowerKlDiv {
+  static constexpr std::string_view op = "aten.kl_div";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [x, y] = detail::loss_operands(c, call);
+    if (!x.valid() || !y.valid()) return {};
+    if (c.boolean(call, "log_target"))
+      return detail::reduce_loss(c, call, b.multiply(b.exponential(y), b.subtract(y, x)));
+    const hlo::Value zero = c.full_like(y, 0.0);
+    const hlo::Value entropy =
+        b.select(b.compare(y, zero, hlo::Direction::eq), zero, b.multiply(y, b.log(y)));
+    return detail::reduce_loss(c, call, b.subtract(entropy, b.multiply(y, x)));
+  }
+};
+
+namespace detail {
+
+/// Losses of classes: minus the value of the wanted class, times its weight, and 0 for the class that is
+/// ignored.
+struct ClassLoss {
+  hlo::Value losses;
+  hlo::Value weights;  ///< of each, 0 for what is ignored
+};
+/// Needs classes in dimension 1 of `x`, or in its only one; `target` has the other dimensions, of integers.
+constexpr auto class_loss(auto& c, const Call& call, hlo::Value x, hlo::Value target) -> ClassLoss {
+  auto& b = c.builder();
+  if (!x.valid() || !target.valid()) return {};
+  const std::size_t dim = b.rank(x) == 1 ? 0 : 1;
+  const hlo::Value ignored =
+      b.compare(target, c.full_like(target, c.integer(call, "ignore_index")), hlo::Direction::eq);
+  const hlo::Value wanted = b.select(ignored, c.full_like(target, 0), target);
+  hlo::Dims others;
+  for (std::size_t d = 0; d < b.rank(x); ++d)
+    if (d != dim) others.push_back(static_cast<std::int64_t>(d));
+  // A class is picked by comparing with all of them: one reduction, where a gather would fetch elements one
+  // by one.
+  const hlo::Value classes = b.iota({b.dtype(target), b.dims(x)}, static_cast<std::int64_t>(dim));
+  const hlo::Value is_wanted =
+      b.compare(classes, b.broadcast_in_dim(wanted, b.dims(x), others), hlo::Direction::eq);
+  const auto pick = [&](hlo::Value from) {
+    return reduce(c, b.select(is_wanted, from, c.full_like(from, 0.0)), {static_cast<std::int64_t>(dim)},
+                  hlo::Opcode::add);
+  };
+  hlo::Value weight = c.full({b.dtype(x), b.dims(target)}, 1.0);
+  if (call.has("weight"))
+    weight = pick(b.broadcast_in_dim(b.convert(c.tensor(call, "weight"), b.dtype(x)), b.dims(x),
+                                     {static_cast<std::int64_t>(dim)}));
+  weight = b.select(ignored, c.full_like(weight, 0.0), weight);
+  const hlo::Value loss = b.negate(b.multiply(pick(x), weight));
+  return {b.select(ignored, c.full_like(loss, 0.0), loss), weight};
+}
+constexpr auto total(auto& c, hlo::Value x) -> hlo::Value {
+  return reduce(c, x, hlo::iota_dims(c.builder().rank(x)), hlo::Opcode::add);
+}
+
+}  // namespace detail
+
+/// Of log-probabilities.
+struct LowerNllLoss {
+  static constexpr std::array<std::string_view, 3> op{"aten.nll_loss", "aten.nll_loss_nd", "aten.nll_loss2d"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.accurate(c.tensor(call, "self"));
+    const auto loss = detail::class_loss(c, call, x, c.tensor(call, "target"));
+    if (!loss.losses.valid()) return {};
+    return detail::reduce_loss(c, call, loss.losses, detail::total(c, loss.weights));
+  }
+};
+
+/// The same with the sum of the weights beside it, which the gradient needs.
+struct LowerNllLossForward {
+  static constexpr std::array<std::string_view, 2> op{"aten.nll_loss_forward", "aten.nll_loss2d_forward"};
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const hlo::Value x = c.accurate(c.tensor(call, "self"));
+    const auto loss = detail::class_loss(c, call, x, c.tensor(call, "target"));
+    if (!loss.losses.valid()) return {};
+    const detail::LossReduction reduction = detail::loss_reduction(c, call);
+    if (reduction == detail::LossReduction::none)
+      return c.members(call, {loss.losses, c.scalar(b.dtype(x), 0.0)});
+    const hlo::Value weight = detail::total(c, loss.weights), sum = detail::total(c, loss.losses);
+    return c.members(call, {reduction == detail::LossReduction::mean ? b.divide(sum, weight) : sum, weight});
+  }
+};
+
+/// Of logits: the losses of their log-softmax over the classes. A target of floats gives the probability of
+/// each class.
+struct LowerCrossEntropyLoss {
+  static constexpr std::string_view op = "aten.cross_entropy_loss";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value logits = c.accurate(c.tensor(call, "self")), target = c.tensor(call, "target");
+    if (!logits.valid() || !target.valid()) return {};
+    const std::size_t dim = b.rank(logits) == 1 ? 0 : 1;
+    const hlo::Dims classes{static_cast<std::int64_t>(dim)};
+    const std::int64_t class_count = b.dims(logits)[dim];
+    const hlo::Value largest = detail::reduce_keeping(c, logits, classes, hlo::Opcode::maximum);
+    const hlo::Value shifted = b.subtract(logits, detail::spread_over(c, largest, logits, classes));
+    const hlo::Value sum = detail::reduce_keeping(c, b.exponential(shifted), classes, hlo::Opcode::add);
+    const hlo::Value x = b.subtract(shifted, detail::spread_over(c, b.log(sum), logits, classes));
+    const double smoothing = c.real(call, "label_smoothing");
+
+    hlo::Value weighted = x;
+    if (call.has("weight"))
+      weighted = b.multiply(
+          x, b.broadcast_in_dim(b.convert(c.tensor(call, "weight"), b.dtype(x)), b.dims(x), classes));
+    if (is_floating(b.dtype(target)))
+      return of_probabilities(c, call, weighted, target, smoothing, class_count);
+
+    const auto loss = detail::class_loss(c, call, x, target);
+    if (smoothing == 0) return detail::reduce_loss(c, call, loss.losses, detail::total(c, loss.weights));
+    // A part of the probability is spread over all classes.
+    const hlo::Value ignored =
+        b.compare(target, c.full_like(target, c.integer(call, "ignore_index")), hlo::Direction::eq);
+    const hlo::Value all = b.negate(detail::reduce(c, weighted, classes, hlo::Opcode::add));
+    const hlo::Value spread = b.select(ignored, c.full_like(all, 0.0), all);
+    const hlo::Value mixed =
+        b.add(b.multiply(c.full_like(spread, 1 - smoothing), loss.losses),
+              b.multiply(c.full_like(spread, smoothing / static_cast<double>(class_count)), spread));
+    return detail::reduce_loss(c, call, mixed, detail::total(c, loss.weights));
+  }
+
+ private:
+  static constexpr auto of_probabilities(auto& c, const Call& call, hlo::Value x, hlo::Value target,
+                                         double smoothing, std::int64_t class_count) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Dims classes{b.rank(x) == 1 ? 0 : 1};
+    hlo::Value probability = b.convert(target, b.dtype(x));
+    if (smoothing > 0)
+      probability = b.add(b.multiply(probability, c.full_like(x, 1 - smoothing)),
+                          c.full_like(x, smoothing / static_cast<double>(class_count)));
+    const hlo::Value losses =
+        b.negate(detail::reduce(c, b.multiply(x, probability), classes, hlo::Opcode::add));
+    return detail::reduce_loss(c, call, losses);
+  }
+};
+
+/// The lowerings of this file.
+using LossLowerings = lowerings<LowerDifferenceLoss<"aten.mse_loss", detail::SquaredError>,
+                                LowerDifferenceLoss<"aten.l1_loss", detail::AbsoluteError>,
+                                LowerDifferenceLoss<"aten.smooth_l1_loss", detail::SmoothAbsoluteError>,
+                                LowerDifferenceLoss<"aten.huber_loss", detail::HuberError>,
+                                LowerBinaryCrossEntropy, LowerBinaryCrossEntropyWithLogits, LowerKlDiv,
+                                LowerNllLoss, LowerNllLossForward, LowerCrossEntropyLoss>;
+
+}  // namespace fxpass
+
+// ---- fxpass/lower/distances.hpp
+
+/// @file
+/// Distances and similarities of vectors, and the losses of them.
+
+namespace fxpass {
+
+namespace detail {
+
+/// The p-norm of differences along the last dimension, which goes away.
+constexpr auto distance_along_last(auto& c, hlo::Value difference, double p) -> hlo::Value {
+  auto& b = c.builder();
+  if (!difference.valid()) return difference;
+  hlo::Dims dims = b.dims(difference);
+  const hlo::Dims last{static_cast<std::int64_t>(dims.size()) - 1};
+  const bool is_empty = dims.back() == 0;
+  dims.erase(dims.size() - 1);
+  if (is_empty) return c.full({b.dtype(difference), dims}, 0);
+  return b.reshape(norm_keeping(c, b.abs(difference), last, p), dims);
+}
+/// The distance of x and y along the last dimension, which eager moves by eps so that it has a gradient.
+constexpr auto pairwise_distance(auto& c, const Call& call, hlo::Value x, hlo::Value y, double p, double eps)
+    -> hlo::Value {
+  auto& b = c.builder();
+  if (!x.valid() || !y.valid()) return {};
+  const auto [first, second] = c.meet(call, Meeting::common, std::array<Operand, 2>{Operand{x, {}}, Operand{y, {}}});
+  const hlo::Value difference = b.subtract(c.accurate(first), c.accurate(second));
+  return distance_along_last(c, b.add(difference, c.full_like(difference, eps)), p);
+}
+/// `x` where it is above 0.
+constexpr auto above_zero(auto& c, hlo::Value x) -> hlo::Value { return c.builder().maximum(x, c.full_like(x, 0)); }
+
+}  // namespace detail
+
+/// The distance of each row of one matrix to each of another.
+struct LowerDistances {
+  static constexpr std::array<std::string_view, 2> op{"aten.cdist", "aten._cdist_forward"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.accurate(c.tensor(call, "x1")), y = c.accurate(c.tensor(call, "x2"));
+    if (!x.valid() || !y.valid()) return {};
+    hlo::Dims whole = c.result_shape(call).dims;
+    whole.push_back(b.dims(x).back());
+    const auto spread = [&](hlo::Value v, std::size_t at) {
+      hlo::Dims dims = b.dims(v);
+      dims.insert(dims.size() - at, 1);
+      return c.broadcast_to(call, b.reshape(v, dims), whole);
+    };
+    const hlo::Value difference = b.subtract(spread(x, 1), spread(y, 2));
+    return c.to_result(call, detail::distance_along_last(c, difference, c.real(call, "p")));
+  }
+};
+
+/// The distances of all pairs of rows of one matrix, the first of a pair before the second.
+struct LowerPairDistances {
+  static constexpr std::array<std::string_view, 2> op{"aten.pdist", "aten._pdist_forward"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.accurate(c.tensor(call, "self"));
+    if (!x.valid()) return x;
+    Pool<std::int64_t> first, second;
+    for (std::int64_t i = 0; i < b.dims(x)[0]; ++i)
+      for (std::int64_t k = i + 1; k < b.dims(x)[0]; ++k) {
+        first.push_back(i);
+        second.push_back(k);
+      }
+    if (first.empty()) return c.full(c.result_shape(call), 0);
+    const auto rows = [&](const Pool<std::int64_t>& numbers) {
+      const hlo::Value list = b.constant(DType::i64, {static_cast<std::int64_t>(numbers.size())}, numbers.view());
+      return detail::gather(c, x, detail::index_of_dim(c, x, 0, list));
+    };
+    return c.to_result(call, detail::distance_along_last(c, b.subtract(rows(first), rows(second)), c.real(call, "p")));
+  }
+};
+
+struct LowerPairwiseDistance {
+  static constexpr std::string_view op = "aten.pairwise_distance";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value distance = detail::pairwise_distance(c, call, c.tensor(call, "x1"), c.tensor(call, "x2"),
+                                                          c.real(call, "p"), c.real(call, "eps"));
+    return c.to_result(call, c.builder().reshape(distance, c.result_shape(call).dims));
+  }
+};
+
+/// The norm of a difference.
+struct LowerDistance {
+  static constexpr std::string_view op = "aten.dist";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [x, y] = c.operands(call, Meeting::common, "self", "other");
+    if (!x.valid() || !y.valid()) return {};
+    const hlo::Value difference = c.accurate(b.subtract(x, y));
+    const hlo::Value line = b.reshape(difference, {b.shape(difference).element_count()});
+    return c.to_result(call, detail::distance_along_last(c, line, c.number(call, "p").real));
+  }
+};
+
+/// The product of two vectors, each divided by its length, or by eps.
+struct LowerCosineSimilarity {
+  static constexpr std::string_view op = "aten.cosine_similarity";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [first, second] = c.operands(call, Meeting::common, "x1", "x2");
+    const hlo::Value x = c.accurate(first), y = c.accurate(second);
+    if (!x.valid() || !y.valid()) return {};
+    const std::size_t dim = c.dim(call, "dim", b.rank(x));
+    const hlo::Dims dims = b.rank(x) == 0 ? hlo::Dims{} : hlo::Dims{static_cast<std::int64_t>(dim)};
+    const double eps = c.real(call, "eps");
+    const auto unit = [&](hlo::Value v) {
+      const hlo::Value length = b.sqrt(detail::reduce_keeping(c, b.multiply(v, v), dims, hlo::Opcode::add));
+      return b.divide(v, detail::spread_over(c, b.maximum(length, c.full_like(length, eps)), v, dims));
+    };
+    return c.to_result(call, detail::reduce(c, b.multiply(unit(x), unit(y)), dims, hlo::Opcode::add));
+  }
+};
+
+/// Slices along a dimension whose norm is above a limit are scaled to it.
+struct LowerRenorm {
+  static constexpr std::string_view op = "aten.renorm";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.accurate(c.tensor(call, "self"));
+    if (!x.valid()) return x;
+    hlo::Dims dims = hlo::iota_dims(b.rank(x));
+    dims.erase(c.dim(call, "dim", b.rank(x)));
+    const hlo::Value norm = detail::norm_keeping(c, b.abs(x), dims, c.number(call, "p").real);
+    const hlo::Value limit = c.full_like(norm, c.number(call, "maxnorm").real);
+    // As eager: the norm is enlarged a little, so that the result is below the limit.
+    const hlo::Value factor = b.divide(limit, b.add(norm, c.full_like(norm, 1e-7)));
+    const hlo::Value scale = b.select(b.compare(norm, limit, hlo::Direction::gt), factor, c.full_like(norm, 1.0));
+    return c.to_result(call, b.multiply(x, detail::spread_over(c, scale, x, dims)));
+  }
+};
+
+/// The rows of a table that the indices name are scaled to a largest norm.
+struct LowerEmbeddingRenorm {
+  static constexpr std::string_view op = "aten.embedding_renorm";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.accurate(c.tensor(call, "self")), given = c.tensor(call, "indices");
+    if (!x.valid() || !given.valid()) return {};
+    const hlo::Dims pairs{b.shape(given).element_count(), b.dims(x)[0]};
+    const hlo::Value index = b.broadcast_in_dim(b.reshape(given, {pairs[0]}), pairs, {0});
+    const hlo::Value is_row = b.compare(index, b.iota({b.dtype(given), pairs}, 1), hlo::Direction::eq);
+    const hlo::Value is_named = detail::reduce(c, is_row, {0}, hlo::Opcode::or_);
+    const hlo::Value norm = detail::norm_keeping(c, b.abs(x), {1}, c.real(call, "norm_type"));
+    const hlo::Value limit = c.full_like(norm, c.real(call, "max_norm"));
+    const hlo::Value factor = b.divide(limit, b.add(norm, c.full_like(norm, 1e-7)));
+    const hlo::Value is_scaled =
+        b.and_(b.compare(norm, limit, hlo::Direction::gt), b.reshape(is_named, b.dims(norm)));
+    const hlo::Value scale = b.select(is_scaled, factor, c.full_like(norm, 1.0));
+    return c.to_result(call, b.multiply(x, detail::spread_over(c, scale, x, {1})));
+  }
+};
+
+/// max(0, -y (x1 - x2) + margin)
+struct LowerMarginRankingLoss {
+  static constexpr std::string_view op = "aten.margin_ranking_loss";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [first, second, target] = c.operands(call, Meeting::common, "input1", "input2", "target");
+    const hlo::Value x = c.accurate(first), y = c.accurate(second), sign = c.accurate(target);
+    const hlo::Value loss = b.add(b.multiply(b.negate(sign), b.subtract(x, y)), c.full_like(x, c.real(call, "margin")));
+    return detail::reduce_loss(c, call, detail::above_zero(c, loss));
+  }
+};
+
+/// x where y is 1, and max(0, margin - x) where it is -1.
+struct LowerHingeEmbeddingLoss {
+  static constexpr std::string_view op = "aten.hinge_embedding_loss";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [first, target] = c.operands(call, Meeting::common, "self", "target");
+    const hlo::Value x = c.accurate(first), y = c.accurate(target), zero = c.full_like(x, 0);
+    const auto is = [&](double value, hlo::Direction how) { return b.compare(y, c.full_like(y, value), how); };
+    const hlo::Value margin = detail::above_zero(c, b.subtract(c.full_like(x, c.real(call, "margin")), x));
+    return detail::reduce_loss(c, call, b.add(b.select(is(1, hlo::Direction::ne), margin, zero),
+                                              b.select(is(-1, hlo::Direction::ne), x, zero)));
+  }
+};
+
+/// 1 - cos where y is 1, and max(0, cos - margin) where it is -1.
+struct LowerCosineEmbeddingLoss {
+  static constexpr std::string_view op = "aten.cosine_embedding_loss";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [first, second] = c.operands(call, Meeting::common, "input1", "input2");
+    const hlo::Value x = c.accurate(first), y = c.accurate(second), target = c.tensor(call, "target");
+    if (!x.valid() || !y.valid() || !target.valid() || b.rank(x) == 0) return {};
+    const hlo::Dims last{b.rank(target) == 0 ? 0 : 1};
+    const auto sum = [&](hlo::Value v) { return detail::reduce(c, v, last, hlo::Opcode::add); };
+    const auto square = [&](hlo::Value v) {
+      const hlo::Value s = sum(b.multiply(v, v));
+      return b.add(s, c.full_like(s, 1e-12));
+    };
+    const hlo::Value cosine = b.divide(sum(b.multiply(x, y)), b.sqrt(b.multiply(square(x), square(y))));
+    const hlo::Value zero = c.full_like(cosine, 0);
+    const hlo::Value sign = c.broadcast_to(call, b.convert(target, b.dtype(x)), b.dims(cosine));
+    const auto is = [&](double value) { return b.compare(sign, c.full_like(sign, value), hlo::Direction::eq); };
+    const hlo::Value near = b.subtract(c.full_like(cosine, 1), cosine);
+    const hlo::Value far = detail::above_zero(c, b.subtract(cosine, c.full_like(cosine, c.real(call, "margin"))));
+    return detail::reduce_loss(c, call, b.add(b.select(is(1), near, zero), b.select(is(-1), far, zero)));
+  }
+};
+
+/// max(0, margin + |anchor - positive| - |anchor - negative|)
+struct LowerTripletMarginLoss {
+  static constexpr std::string_view op = "aten.triplet_margin_loss";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value anchor = c.tensor(call, "anchor"), positive = c.tensor(call, "positive");
+    const hlo::Value negative = c.tensor(call, "negative");
+    const double p = c.real(call, "p"), eps = c.real(call, "eps");
+    const hlo::Value near = detail::pairwise_distance(c, call, anchor, positive, p, eps);
+    hlo::Value far = detail::pairwise_distance(c, call, anchor, negative, p, eps);
+    if (c.boolean(call, "swap")) far = b.minimum(far, detail::pairwise_distance(c, call, positive, negative, p, eps));
+    const hlo::Value loss = b.add(c.full_like(near, c.real(call, "margin")), b.subtract(near, far));
+    return detail::reduce_loss(c, call, detail::above_zero(c, loss));
+  }
+};
+
+/// log(1 + e^(-y x))
+struct LowerSoftMarginLoss {
+  static constexpr std::string_view op = "aten.soft_margin_loss";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [x, y] = detail::loss_operands(c, call);
+    return detail::reduce_loss(c, call, b.log_plus_one(b.exponential(b.multiply(b.negate(x), y))));
+  }
+};
+
+/// x - y log(x), of x or of its logarithm; with `full` Stirling's approximation of log(y!) beside it.
+struct LowerPoissonLoss {
+  static constexpr std::string_view op = "aten.poisson_nll_loss";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [first, second] = c.operands(call, Meeting::arithmetic, "input", "target");
+    const hlo::Value x = c.accurate(first), y = c.accurate(second);
+    if (!x.valid() || !y.valid()) return {};
+    const bool is_log = c.boolean(call, "log_input");
+    const hlo::Value logarithm = is_log ? x : b.log(b.add(x, c.full_like(x, c.real(call, "eps"))));
+    hlo::Value loss = b.subtract(is_log ? b.exponential(x) : x, b.multiply(y, logarithm));
+    if (c.boolean(call, "full")) {
+      const hlo::Value term = b.add(b.subtract(b.multiply(y, b.log(y)), y),
+                                    b.multiply(c.full_like(y, 0.5), b.log(b.multiply(y, c.full_like(y, 6.28318530717958647693)))));
+      const hlo::Value is_small = b.compare(y, c.full_like(y, 1.0), hlo::Direction::le);
+      loss = b.add(loss, b.select(is_small, c.full_like(term, 0.0), term));
+    }
+    return detail::reduce_loss(c, call, loss);
+  }
+};
+
+/// The mean over the other classes of max(0, margin - x[target] + x[class])^p, weighted by the target's class.
+struct LowerMultiMarginLoss {
+  static constexpr std::string_view op = "aten.multi_margin_loss";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value given = c.accurate(c.tensor(call, "self")), target = c.tensor(call, "target");
+    if (!given.valid() || !target.valid()) return {};
+    const bool is_batch = b.rank(given) == 2;
+    const hlo::Dims of_one{1, b.shape(given).element_count()};
+    const hlo::Value x = is_batch ? given : b.reshape(given, of_one);
+    const hlo::Dims whole = b.dims(x);
+    const hlo::Value wanted = b.broadcast_in_dim(b.reshape(target, {whole[0]}), whole, {0});
+    const hlo::Value is_wanted = b.compare(b.iota({b.dtype(target), whole}, 1), wanted, hlo::Direction::eq);
+    const hlo::Value zero = c.full_like(x, 0);
+    const auto pick = [&](hlo::Value v) {
+      const hlo::Value sum = detail::reduce(c, b.select(is_wanted, v, zero), {1}, hlo::Opcode::add);
+      return b.broadcast_in_dim(sum, whole, {0});
+    };
+    const hlo::Value margin = c.full_like(x, c.number(call, "margin").real);
+    hlo::Value loss = detail::above_zero(c, b.add(b.subtract(margin, pick(x)), x));
+    if (c.number(call, "p").is(2)) loss = b.multiply(loss, loss);
+    if (call.has("weight"))
+      loss = b.multiply(loss, pick(b.broadcast_in_dim(b.convert(c.tensor(call, "weight"), b.dtype(x)), whole, {1})));
+    const hlo::Value sum = detail::reduce(c, b.select(is_wanted, zero, loss), {1}, hlo::Opcode::add);
+    const hlo::Value mean = b.divide(sum, c.full_like(sum, whole[1]));
+    return detail::reduce_loss(c, call, is_batch ? mean : b.reshape(mean, {}));
+  }
+};
+
+/// The sum over targets t, which end at the first -1, and classes that are none of them of max(0, 1 - (x[t] - x[class])),
+/// divided by the number of classes.
+struct LowerMultiLabelMarginLoss {
+  static constexpr std::array<std::string_view, 2> op{"aten.multilabel_margin_loss", "aten.multilabel_margin_loss_forward"};
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const hlo::Value given = c.accurate(c.tensor(call, "self")), target = c.tensor(call, "target");
+    if (!given.valid() || !target.valid()) return {};
+    const bool is_batch = b.rank(given) == 2;
+    const std::int64_t batch = is_batch ? b.dims(given)[0] : 1;
+    const std::int64_t classes = batch == 0 ? 0 : b.shape(given).element_count() / batch;
+    const hlo::Dims rows{batch, classes}, pairs{batch, classes, classes};
+    const hlo::Value x = b.reshape(given, rows), labels = b.reshape(target, rows);
+    // A label counts if none up to it is negative.
+    const hlo::Value negative =
+        b.convert(b.compare(labels, c.full_like(labels, 0), hlo::Direction::lt), DType::i32);
+    const hlo::Value ended = detail::accumulate(c, negative, 1, c.scalar(DType::i32, 0),
+                                                [&](auto a, auto d) { return b.add(a, d); });
+    const hlo::Value counts = b.compare(ended, c.full_like(ended, 0), hlo::Direction::eq);
+    const auto by_label = [&](hlo::Value v) { return b.broadcast_in_dim(v, pairs, {0, 1}); };
+    const auto by_class = [&](hlo::Value v) { return b.broadcast_in_dim(v, pairs, {0, 2}); };
+    const hlo::Value is_label = b.and_(
+        b.compare(by_label(labels), b.iota({b.dtype(labels), pairs}, 2), hlo::Direction::eq), by_label(counts));
+    const hlo::Value is_target = detail::reduce(c, is_label, {1}, hlo::Opcode::or_);
+    const hlo::Value zero = c.full({b.dtype(x), pairs}, 0);
+    const hlo::Value wanted = detail::reduce(c, b.select(is_label, by_class(x), zero), {2}, hlo::Opcode::add);
+    const hlo::Value margin = detail::above_zero(c, b.add(b.subtract(c.full({b.dtype(x), pairs}, 1), by_label(wanted)), by_class(x)));
+    const hlo::Value is_counted = b.and_(by_label(counts), b.not_(by_class(is_target)));
+    const hlo::Value sum = detail::reduce(c, b.select(is_counted, margin, zero), {1, 2}, hlo::Opcode::add);
+    const hlo::Value mean = b.divide(sum, c.full_like(sum, classes));
+    const auto reduction = detail::loss_reduction(c, call);
+    hlo::Value loss = is_batch ? mean : b.reshape(mean, {});
+    if (reduction != detail::LossReduction::none && is_batch) {
+      loss = detail::reduce(c, mean, {0}, hlo::Opcode::add);
+      if (reduction == detail::LossReduction::mean) loss = b.divide(loss, c.full_like(loss, batch));
+    }
+    return c.members(call, {loss, b.convert(is_target, b.dtype(x))});
+  }
+};
+
+/// The lowerings of this file.
+using DistanceLowerings =
+    lowerings<LowerDistances, LowerPairDistances, LowerPairwiseDistance, LowerDistance, LowerCosineSimilarity, LowerRenorm, LowerEmbeddingRenorm,
+              LowerMarginRankingLoss, LowerHingeEmbeddingLoss, LowerCosineEmbeddingLoss, LowerTripletMarginLoss,
+              LowerSoftMarginLoss, LowerPoissonLoss, LowerMultiMarginLoss, LowerMultiLabelMarginLoss>;
 
 }  // namespace fxpass
 
@@ -23703,23 +28669,35 @@ namespace fxpass {
 // One operand ----------------------------------------------------------------------------------------------------------
 
 /// A function of real numbers that is one operation of HLO.
-template <TextConstant Name, hlo::Opcode Code>
+template <hlo::Opcode Code, TextConstant... Names>
 struct LowerRealFunction {
-  static constexpr std::string_view op = Name.view();
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     return c.to_result(call, c.builder().unary(Code, c.accurate(c.tensor(call, "self"))));
   }
 };
 
 /// Rounding to integers: integers already are.
-template <TextConstant Name, hlo::Opcode Code>
+template <hlo::Opcode Code, TextConstant... Names>
 struct LowerRounding {
-  static constexpr std::string_view op = Name.view();
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    if (call.has("decimals") && c.integer(call, "decimals") != 0)
-      return c.unsupported(call, "rounding to decimals");
     const hlo::Value x = c.tensor(call, "self");
-    return is_floating(c.builder().dtype(x)) ? c.builder().unary(Code, x) : x;
+    if (!is_floating(c.builder().dtype(x))) return x;
+    return call.schema().find("decimals") ? of_decimals(c, call, x) : c.builder().unary(Code, x);
+  }
+
+ private:
+  /// Rounded as a multiple of a power of ten.
+  static constexpr auto of_decimals(auto& c, const Call& call, hlo::Value given) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.accurate(given);
+    const std::int64_t decimals = c.integer(call, "decimals");
+    double power = 1.0;
+    for (std::int64_t n = decimals < 0 ? -decimals : decimals; n > 0 && power < 1e300; --n) power *= 10.0;
+    const hlo::Value factor = c.full_like(x, power);
+    if (decimals < 0) return c.to_result(call, b.multiply(b.unary(Code, b.divide(x, factor)), factor));
+    return c.to_result(call, b.divide(b.unary(Code, b.multiply(x, factor)), factor));
   }
 };
 
@@ -23773,7 +28751,7 @@ struct LowerReciprocal {
 struct LowerSquare {
   static constexpr std::string_view op = "aten.square";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const hlo::Value x = c.tensor(call, "self");
+    const hlo::Value x = c.to_result(call, c.tensor(call, "self"));  // the square of a bool is an integer
     return c.builder().multiply(x, x);
   }
 };
@@ -23790,7 +28768,7 @@ struct LowerLogOfBase {
 };
 
 struct LowerExp2 {
-  static constexpr std::string_view op = "aten.exp2";
+  static constexpr std::array<std::string_view, 2> op{"aten.exp2", "aten.special_exp2"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.accurate(c.tensor(call, "self"));
     return c.to_result(call, c.builder().power(c.full_like(x, 2.0), x));
@@ -24147,14 +29125,14 @@ struct LowerCopy {
 
 /// The lowerings of this file.
 using ElementwiseLowerings = lowerings<
-    LowerRealFunction<"aten.exp", hlo::Opcode::exponential>, LowerRealFunction<"aten.expm1", hlo::Opcode::exponential_minus_one>,
-    LowerRealFunction<"aten.log", hlo::Opcode::log>, LowerRealFunction<"aten.log1p", hlo::Opcode::log_plus_one>,
-    LowerRealFunction<"aten.sin", hlo::Opcode::sine>, LowerRealFunction<"aten.cos", hlo::Opcode::cosine>,
-    LowerRealFunction<"aten.tan", hlo::Opcode::tan>, LowerRealFunction<"aten.tanh", hlo::Opcode::tanh>,
-    LowerRealFunction<"aten.sqrt", hlo::Opcode::sqrt>, LowerRealFunction<"aten.rsqrt", hlo::Opcode::rsqrt>,
-    LowerRealFunction<"aten.sigmoid", hlo::Opcode::logistic>, LowerRealFunction<"aten.erf", hlo::Opcode::erf>,
-    LowerRounding<"aten.floor", hlo::Opcode::floor>, LowerRounding<"aten.ceil", hlo::Opcode::ceil>,
-    LowerRounding<"aten.round", hlo::Opcode::round_nearest_even>,
+    LowerRealFunction<hlo::Opcode::exponential, "aten.exp">, LowerRealFunction<hlo::Opcode::exponential_minus_one, "aten.expm1", "aten.special_expm1">,
+    LowerRealFunction<hlo::Opcode::log, "aten.log">, LowerRealFunction<hlo::Opcode::log_plus_one, "aten.log1p", "aten.special_log1p">,
+    LowerRealFunction<hlo::Opcode::sine, "aten.sin">, LowerRealFunction<hlo::Opcode::cosine, "aten.cos">,
+    LowerRealFunction<hlo::Opcode::tan, "aten.tan">, LowerRealFunction<hlo::Opcode::tanh, "aten.tanh">,
+    LowerRealFunction<hlo::Opcode::sqrt, "aten.sqrt">, LowerRealFunction<hlo::Opcode::rsqrt, "aten.rsqrt">,
+    LowerRealFunction<hlo::Opcode::logistic, "aten.sigmoid", "aten.special_expit">, LowerRealFunction<hlo::Opcode::erf, "aten.erf", "aten.special_erf">,
+    LowerRounding<hlo::Opcode::floor, "aten.floor">, LowerRounding<hlo::Opcode::ceil, "aten.ceil">,
+    LowerRounding<hlo::Opcode::round_nearest_even, "aten.round", "aten.special_round">,
     LowerTrunc, LowerNeg, LowerAbs, LowerSign, LowerReciprocal, LowerSquare, LowerLogOfBase<"aten.log2", 2>,
     LowerLogOfBase<"aten.log10", 10>, LowerExp2, LowerLogicalNot, LowerBitwiseNot, LowerIsNan, LowerIsInf,
     LowerIsFinite,
@@ -24180,1141 +29158,1528 @@ using ElementwiseLowerings = lowerings<
 
 }  // namespace fxpass
 
-// ---- fxpass/lower/shape_ops.hpp
+// ---- fxpass/lower/normalization.hpp
 
 /// @file
-/// Operators that move elements without looking at them: views, slices, joins, and writes into slices. HLO has no views:
-/// each is a value of its own, and XLA sees to it that nothing is copied needlessly.
+/// Layer, RMS, group and batch normalisation. Statistics are computed in float32 for halves.
 
 namespace fxpass {
 
-/// The argument itself: aliases, copies in memory, noise of tracing.
-struct LowerIdentity {
-  static constexpr std::array<std::string_view, 13> op{
-      "aten.alias",        "aten.clone",        "aten.contiguous",       "aten.detach",          "aten.detach_copy",
-      "aten.alias_copy",   "aten.lift",         "aten.lift_fresh",       "aten.lift_fresh_copy", "aten.positive",
-      "aten.resolve_conj", "aten.resolve_neg",  "aten.requires_grad_"};
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value { return c.tensor(call, "self"); }
-};
-
-/// Nothing at all: assertions that tracing has settled, and switches of PyTorch's own state.
-struct LowerNothing {
-  static constexpr std::array<std::string_view, 6> op{
-      "aten._assert_tensor_metadata", "aten._assert_async",           "aten._assert_scalar",
-      "aten.sym_constrain_range",     "torch._C._log_api_usage_once", "torch._C._set_grad_enabled"};
-  static constexpr void lower(auto&, const Call&) {}
-};
-
-/// The same elements, row by row, in the result's shape.
-struct LowerReshape {
-  static constexpr std::array<std::string_view, 14> op{
-      "aten.view",    "aten.view_copy", "aten.reshape",   "aten._unsafe_view", "aten.view_as",     "aten.reshape_as",
-      "aten.flatten", "aten.unflatten", "aten.unsqueeze", "aten.squeeze",      "aten.ravel",       "aten._reshape_alias",
-      "aten.unsqueeze_copy", "aten.squeeze_copy"};
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    return c.builder().reshape(c.tensor(call, "self"), c.result_shape(call).dims);
-  }
-};
-
-struct LowerExpand {
-  static constexpr std::array<std::string_view, 4> op{"aten.expand", "aten.expand_as", "aten.expand_copy",
-                                                      "aten.broadcast_to"};
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    return c.broadcast_to(call, c.tensor(call, "self"), c.result_shape(call).dims);
-  }
-};
-
-struct LowerPermute {
-  static constexpr std::array<std::string_view, 2> op{"aten.permute", "aten.permute_copy"};
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const hlo::Value x = c.tensor(call, "self");
-    hlo::Dims order = c.integers(call, "dims");
-    for (std::int64_t& d : order)
-      d = static_cast<std::int64_t>(c.wrapped_dim(call, d, c.builder().rank(x)));
-    return c.builder().transpose(x, order);
-  }
-};
-
-struct LowerTranspose {
-  static constexpr std::array<std::string_view, 2> op{"aten.transpose", "aten.transpose_copy"};
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value { return swap(c, call, "dim0", "dim1"); }
-
-  /// The tensor `self` with the dimensions given for those two parameters swapped.
-  static constexpr auto swap(auto& c, const Call& call, std::string_view first, std::string_view second)
-      -> hlo::Value {
-    const hlo::Value x = c.tensor(call, "self");
-    const std::size_t rank = c.builder().rank(x);
-    const std::size_t a = c.dim(call, first, rank), b = c.dim(call, second, rank);
-    hlo::Dims order = hlo::iota_dims(rank);
-    order[a] = static_cast<std::int64_t>(b);
-    order[b] = static_cast<std::int64_t>(a);
-    return c.builder().transpose(x, rank == 0 ? hlo::Dims{} : order);
-  }
-};
-
-struct LowerSwapAxes {
-  static constexpr std::string_view op = "aten.swapaxes";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    return LowerTranspose::swap(c, call, "axis0", "axis1");
-  }
-};
-
-struct LowerSwapDims {
-  static constexpr std::string_view op = "aten.swapdims";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    return LowerTranspose::swap(c, call, "dim0", "dim1");
-  }
-};
-
-/// The last two dimensions exchanged, or all of them turned around; fewer than two stay.
-struct LowerMatrixTranspose {
-  static constexpr std::array<std::string_view, 4> op{"aten.t", "aten.t_copy", "aten.mT", "aten.numpy_T"};
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const hlo::Value x = c.tensor(call, "self");
-    const std::size_t rank = c.builder().rank(x);
-    if (rank < 2) return x;
-    hlo::Dims order = hlo::iota_dims(rank);
-    if (call.schema().base() == "aten.numpy_T")
-      std::ranges::reverse(order);
-    else
-      std::ranges::swap(order[rank - 2], order[rank - 1]);
-    return c.builder().transpose(x, order);
-  }
-};
-
-struct LowerMoveDim {
-  static constexpr std::array<std::string_view, 2> op{"aten.movedim", "aten.moveaxis"};
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const hlo::Value x = c.tensor(call, "self");
-    const std::size_t rank = c.builder().rank(x);
-    const hlo::Dims from = c.integers(call, "source"), to = c.integers(call, "destination");
-    hlo::Dims order(rank, -1);
-    std::array<bool, hlo::max_rank + 1> is_moved{};
-    for (std::size_t i = 0; i < from.size() && i < to.size(); ++i) {
-      const std::size_t source = c.wrapped_dim(call, from[i], rank);
-      order[c.wrapped_dim(call, to[i], rank)] = static_cast<std::int64_t>(source);
-      is_moved[source] = true;
-    }
-    std::size_t next = 0;
-    for (std::int64_t& d : order) {
-      if (d != -1) continue;
-      while (is_moved[next]) ++next;
-      d = static_cast<std::int64_t>(next++);
-    }
-    return c.builder().transpose(x, order);
-  }
-};
-
-// Slices ---------------------------------------------------------------------------------------------------------------
-
 namespace detail {
 
-/// The bounds that `start`, `end` and `step` of a call give dimension `dim` of `x`.
-constexpr auto slice_bounds(auto& c, const Call& call, hlo::Value x, std::size_t dim) -> SliceBounds {
-  const auto bound = [&](std::string_view name) -> std::optional<std::int64_t> {
-    if (!call.has(name)) return std::nullopt;
-    return c.integer(call, name);
+/// The last dimensions, as many as `normalized_shape` lists.
+constexpr auto normalized_dims(auto& c, const Call& call, hlo::Value x) -> hlo::Dims {
+  const std::size_t count = c.integers(call, "normalized_shape").size(), rank = c.builder().rank(x);
+  hlo::Dims dims;
+  for (std::size_t d = rank < count ? 0 : rank - count; d < rank; ++d) dims.push_back(static_cast<std::int64_t>(d));
+  return dims;
+}
+
+/// y * weight + bias, where given, aligned at the last dimension.
+constexpr auto scaled_and_shifted(auto& c, const Call& call, hlo::Value y) -> hlo::Value {
+  auto& b = c.builder();
+  const auto parameter = [&](std::string_view name) {
+    return c.broadcast_to(call, b.convert(c.tensor(call, name), b.dtype(y)), b.dims(y));
   };
-  const std::int64_t step = c.integer(call, "step");
-  if (step < 1) c.fail(call, DiagnosticCode::eager_would_raise, "the step of a slice must be positive");
-  return clamp_slice(bound("start"), bound("end"), std::max(step, std::int64_t{1}), c.builder().dims(x)[dim]);
+  if (call.has("weight")) y = b.multiply(y, parameter("weight"));
+  if (call.schema().find("bias") && call.has("bias")) y = b.add(y, parameter("bias"));
+  return y;
 }
 
-constexpr auto slice(auto& c, hlo::Value x, std::size_t dim, const SliceBounds& bounds) -> hlo::Value {
-  return c.builder().slice_in_dim(x, static_cast<std::int64_t>(dim), bounds.start, bounds.end, bounds.step);
-}
-
-/// Index `index` of a dimension, which goes away. Negative indices count from the end.
-constexpr auto select(auto& c, const Call& call, hlo::Value x, std::size_t dim, std::int64_t index) -> hlo::Value {
+struct Normalized {
+  hlo::Value value;
+  hlo::Value mean;  ///< this and the next with the reduced dimensions kept
+  hlo::Value inverse_deviation;
+};
+/// (x - mean) / sqrt(variance + eps) over `dims`.
+constexpr auto normalized(auto& c, hlo::Value x, const hlo::Dims& dims, double eps) -> Normalized {
   auto& b = c.builder();
-  hlo::Dims dims = b.dims(x);
-  if (!x.valid()) return x;
-  const std::int64_t at = index < 0 ? index + dims[dim] : index;
-  if (dim >= dims.size() || at < 0 || at >= dims[dim])
-    return c.fail(call, DiagnosticCode::eager_would_raise, text_of("index ", index, " is out of range"));
-  dims.erase(dim);
-  return b.reshape(b.slice_in_dim(x, static_cast<std::int64_t>(dim), at, at + 1), dims);
-}
-
-/// `source` written over the part of `x` that starts at `starts`.
-constexpr auto update_slice(auto& c, hlo::Value x, hlo::Value source, const hlo::Dims& starts) -> hlo::Value {
-  auto& b = c.builder();
-  if (b.dims(x) == b.dims(source)) return source;
-  Pool<hlo::Value> indices;
-  for (const std::int64_t start : starts) indices.push_back(b.constant(DType::i32, start));
-  return b.dynamic_update_slice(x, source, indices.view());
+  const hlo::Value mean = mean_keeping(c, x, dims);
+  const hlo::Value variance = variance_keeping(c, x, dims, 0.0);
+  const hlo::Value inverse = b.rsqrt(b.add(variance, c.full_like(variance, eps)));
+  const hlo::Value centered = b.subtract(x, spread_over(c, mean, x, dims));
+  return {b.multiply(centered, spread_over(c, inverse, x, dims)), mean, inverse};
 }
 
 }  // namespace detail
 
-struct LowerSlice {
-  static constexpr std::array<std::string_view, 2> op{"aten.slice", "aten.slice_copy"};
+struct LowerLayerNorm {
+  static constexpr std::string_view op = "aten.layer_norm";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const hlo::Value x = c.tensor(call, "self");
-    const std::size_t dim = c.dim(call, "dim", c.builder().rank(x));
-    return detail::slice(c, x, dim, detail::slice_bounds(c, call, x, dim));
+    const hlo::Value x = c.accurate(c.tensor(call, "input"));
+    const auto y = detail::normalized(c, x, detail::normalized_dims(c, call, x), c.real(call, "eps"));
+    return c.to_result(call, detail::scaled_and_shifted(c, call, y.value));
   }
 };
 
-struct LowerNarrow {
-  static constexpr std::array<std::string_view, 2> op{"aten.narrow", "aten.narrow_copy"};
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const hlo::Value x = c.tensor(call, "self");
-    const std::size_t dim = c.dim(call, "dim", c.builder().rank(x));
-    const std::int64_t size = c.builder().dims(x)[dim], start = c.integer(call, "start");
-    const std::int64_t first = start < 0 ? start + size : start;
-    return detail::slice(c, x, dim, {first, first + c.integer(call, "length"), 1});
-  }
-};
-
-struct LowerSelect {
-  static constexpr std::array<std::string_view, 2> op{"aten.select", "aten.select_copy"};
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const hlo::Value x = c.tensor(call, "self");
-    return detail::select(c, call, x, c.dim(call, "dim", c.builder().rank(x)), c.integer(call, "index"));
-  }
-};
-
-/// Pieces one after another along a dimension; how long each is, the results' metadata says.
-struct LowerSplit {
-  static constexpr std::array<std::string_view, 11> op{
-      "aten.split",        "aten.split_with_sizes", "aten.chunk",        "aten.split_copy",
-      "aten.tensor_split", "aten.unsafe_split",     "aten.unsafe_chunk", "aten.unsafe_split_with_sizes",
-      "aten.hsplit",       "aten.vsplit",           "aten.dsplit"};
+/// The same with mean and inverse deviation as further results.
+struct LowerNativeLayerNorm {
+  static constexpr std::string_view op = "aten.native_layer_norm";
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
-    const hlo::Value x = c.tensor(call, "self");
-    const std::size_t dim = dim_of(c, call, c.builder().rank(x));
-    Pool<hlo::Value> pieces;
-    std::int64_t start = 0;
-    for (const TensorMeta& piece : c.graph().values(call.id())) {
-      if (!piece.known) return pieces;
-      const std::int64_t length = c.shape_of(piece).dims[dim];
-      pieces.push_back(detail::slice(c, x, dim, {start, start + length, 1}));
-      start += length;
+    const hlo::Value x = c.accurate(c.tensor(call, "input"));
+    const auto y = detail::normalized(c, x, detail::normalized_dims(c, call, x), c.real(call, "eps"));
+    return c.members(call, {detail::scaled_and_shifted(c, call, y.value), y.mean, y.inverse_deviation});
+  }
+};
+
+struct LowerRmsNorm {
+  static constexpr std::string_view op = "aten.rms_norm";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return c.to_result(call, detail::scaled_and_shifted(c, call, parts(c, call).value));
+  }
+
+  /// x / sqrt(mean(x^2) + eps)
+  static constexpr auto parts(auto& c, const Call& call) -> detail::Normalized {
+    auto& b = c.builder();
+    const hlo::Value given = c.tensor(call, "input"), x = c.accurate(given);
+    const hlo::Dims dims = detail::normalized_dims(c, call, x);
+    // Without eps PyTorch takes the distance from 1 to the next number of the type it computes in.
+    const double eps = call.has("eps") ? c.real(call, "eps") : b.dtype(x) == DType::f64 ? 0x1p-52 : 0x1p-23;
+    const hlo::Value mean = detail::mean_keeping(c, b.multiply(x, x), dims);
+    const hlo::Value inverse = b.rsqrt(b.add(mean, c.full_like(mean, eps)));
+    return {b.multiply(x, detail::spread_over(c, inverse, x, dims)), mean, inverse};
+  }
+};
+
+struct LowerFusedRmsNorm {
+  static constexpr std::string_view op = "aten._fused_rms_norm";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const auto y = LowerRmsNorm::parts(c, call);
+    return c.members(call, {detail::scaled_and_shifted(c, call, y.value), y.inverse_deviation});
+  }
+};
+
+namespace detail {
+
+/// y * weight + bias along the channels, dimension 1.
+constexpr auto by_channel(auto& c, const Call& call, hlo::Value y) -> hlo::Value {
+  auto& b = c.builder();
+  const auto parameter = [&](std::string_view name) {
+    return b.broadcast_in_dim(b.convert(c.tensor(call, name), b.dtype(y)), b.dims(y), {1});
+  };
+  if (call.has("weight")) y = b.multiply(y, parameter("weight"));
+  if (call.has("bias")) y = b.add(y, parameter("bias"));
+  return y;
+}
+
+/// All dimensions but the channels.
+constexpr auto all_but_channels(auto& c, hlo::Value x) -> hlo::Dims {
+  hlo::Dims dims = hlo::iota_dims(c.builder().rank(x));
+  dims.erase(1);
+  return dims;
+}
+
+/// Groups of channels normalised together, [N, groups, rest].
+constexpr auto group_normalized(auto& c, hlo::Value x, std::int64_t groups, double eps) -> Normalized {
+  auto& b = c.builder();
+  if (!x.valid()) return {};
+  const hlo::Dims whole = b.dims(x);
+  const std::int64_t batch = whole[0];
+  const std::int64_t rest = batch * groups == 0 ? 0 : b.shape(x).element_count() / (batch * groups);
+  Normalized y = normalized(c, b.reshape(x, {batch, groups, rest}), {2}, eps);
+  y.value = b.reshape(y.value, whole);
+  return y;
+}
+
+}  // namespace detail
+
+struct LowerGroupNorm {
+  static constexpr std::string_view op = "aten.group_norm";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.accurate(c.tensor(call, "input"));
+    const auto y = detail::group_normalized(c, x, c.integer(call, "num_groups"), c.real(call, "eps"));
+    return c.to_result(call, detail::by_channel(c, call, y.value));
+  }
+};
+
+struct LowerNativeGroupNorm {
+  static constexpr std::string_view op = "aten.native_group_norm";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const hlo::Value x = c.accurate(c.tensor(call, "input"));
+    const auto y = detail::group_normalized(c, x, c.integer(call, "group"), c.real(call, "eps"));
+    return c.members(call, {detail::by_channel(c, call, y.value), y.mean, y.inverse_deviation});
+  }
+};
+
+// Batch normalisation --------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+/// Everything that any form of batch normalisation gives.
+struct BatchNormalized {
+  hlo::Value value;
+  hlo::Value mean;  ///< of the batch; by channel, as the rest
+  hlo::Value inverse_deviation;
+  hlo::Value running_mean;  ///< the new ones
+  hlo::Value running_var;
+};
+
+/// The running statistic moved towards that of the batch: (1 - momentum) * old + momentum * new, in its own dtype.
+constexpr auto moved_statistic(auto& c, const Call& call, std::string_view name, hlo::Value batch, double momentum)
+    -> hlo::Value {
+  auto& b = c.builder();
+  if (!call.schema().find(name) || !call.has(name)) return {};
+  const hlo::Value old = c.tensor(call, name);
+  const hlo::Value wide = b.convert(old, b.dtype(batch));
+  const hlo::Value kept = b.multiply(wide, c.full_like(wide, 1.0 - momentum));
+  return b.convert(b.add(kept, b.multiply(batch, c.full_like(batch, momentum))), b.dtype(old));
+}
+
+/// By the batch's own statistics, or by the running ones.
+constexpr auto batch_normalized(auto& c, const Call& call, bool by_batch) -> BatchNormalized {
+  auto& b = c.builder();
+  const hlo::Value x = c.accurate(c.tensor(call, "input"));
+  if (!x.valid()) return {};
+  const double eps = c.real(call, "eps");
+  const hlo::Dims dims = all_but_channels(c, x);
+  if (!by_batch) {
+    const hlo::Value mean = b.convert(c.tensor(call, "running_mean"), b.dtype(x));
+    const hlo::Value variance = b.convert(c.tensor(call, "running_var"), b.dtype(x));
+    const hlo::Value inverse = b.rsqrt(b.add(variance, c.full_like(variance, eps)));
+    const hlo::Value centered = b.subtract(x, b.broadcast_in_dim(mean, b.dims(x), {1}));
+    const hlo::Value y = b.multiply(centered, b.broadcast_in_dim(inverse, b.dims(x), {1}));
+    return {by_channel(c, call, y), {}, {}, {}, {}};
+  }
+  const Normalized y = normalized(c, x, dims, eps);
+  const hlo::Dims channels{b.dims(x)[1]};
+  const double momentum = c.real(call, "momentum");
+  BatchNormalized result{by_channel(c, call, y.value), b.reshape(y.mean, channels),
+                         b.reshape(y.inverse_deviation, channels), {}, {}};
+  result.running_mean = moved_statistic(c, call, "running_mean", result.mean, momentum);
+  // The running variance takes the unbiased estimate, though the batch is normalised by the biased one.
+  const hlo::Value variance = b.reshape(variance_keeping(c, x, dims, 1.0), channels);
+  result.running_var = moved_statistic(c, call, "running_var", variance, momentum);
+  return result;
+}
+
+/// Whether a call normalises by the batch's statistics.
+constexpr auto is_training(auto& c, const Call& call) -> bool { return c.boolean(call, "training"); }
+
+/// What eager returns for statistics of the batch where there are none: nothing, [0].
+constexpr auto no_statistics(auto& c, const Call& call, std::size_t member) -> hlo::Value {
+  const auto metas = c.graph().values(call.id());
+  if (member >= metas.size() || !metas[member].known) return {};
+  const hlo::Shape shape = c.shape_of(metas[member]);
+  return shape.element_count() == 0 ? c.full(shape, 0) : hlo::Value{};
+}
+
+}  // namespace detail
+
+/// Outside training, or without statistics to keep. One that writes its statistics is rewritten by the passes.
+struct LowerBatchNorm {
+  static constexpr std::string_view op = "aten.batch_norm";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const bool by_batch = detail::is_training(c, call) || !call.has("running_mean");
+    return c.to_result(call, detail::batch_normalized(c, call, by_batch).value);
+  }
+};
+
+/// By the statistics of each instance and channel, or by running ones, which are not written here.
+struct LowerInstanceNorm {
+  static constexpr std::string_view op = "aten.instance_norm";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.accurate(c.tensor(call, "input"));
+    if (!x.valid() || b.rank(x) < 2) return {};
+    if (!c.boolean(call, "use_input_stats")) return c.to_result(call, detail::batch_normalized(c, call, false).value);
+    hlo::Dims dims;
+    for (std::size_t d = 2; d < b.rank(x); ++d) dims.push_back(static_cast<std::int64_t>(d));
+    const auto y = detail::normalized(c, x, dims, c.real(call, "eps"));
+    return c.to_result(call, detail::by_channel(c, call, y.value));
+  }
+};
+
+struct LowerNativeBatchNorm {
+  static constexpr std::array<std::string_view, 2> op{"aten.native_batch_norm", "aten._native_batch_norm_legit"};
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const bool by_batch = detail::is_training(c, call);
+    const auto y = detail::batch_normalized(c, call, by_batch);
+    if (by_batch) return c.members(call, {y.value, y.mean, y.inverse_deviation});
+    return c.members(call, {y.value, detail::no_statistics(c, call, 1), detail::no_statistics(c, call, 2)});
+  }
+};
+
+struct LowerBatchNormInference {
+  static constexpr std::array<std::string_view, 2> op{"aten._native_batch_norm_legit_no_training",
+                                                      "aten._batch_norm_no_update"};
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const auto y = detail::batch_normalized(c, call, false);
+    return c.members(call, {y.value, detail::no_statistics(c, call, 1), detail::no_statistics(c, call, 2),
+                                        detail::no_statistics(c, call, 3)});
+  }
+};
+
+/// With the new running statistics as results 3 and 4.
+struct LowerBatchNormFunctional {
+  static constexpr std::string_view op = "aten._native_batch_norm_legit_functional";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    if (detail::is_training(c, call)) {
+      const auto y = detail::batch_normalized(c, call, true);
+      return c.members(call, {y.value, y.mean, y.inverse_deviation, y.running_mean, y.running_var});
     }
-    return pieces;
+    const auto y = detail::batch_normalized(c, call, false);
+    return c.members(call, {y.value, detail::no_statistics(c, call, 1), detail::no_statistics(c, call, 2),
+                                        c.tensor(call, "running_mean"), c.tensor(call, "running_var")});
+  }
+};
+
+/// With an opaque reserve as result 3, and the new running statistics behind it.
+struct LowerBatchNormWithUpdate {
+  static constexpr std::string_view op = "aten._batch_norm_with_update_functional";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const auto y = detail::batch_normalized(c, call, true);
+    return c.members(call, {y.value, y.mean, y.inverse_deviation, detail::no_statistics(c, call, 3),
+                                        y.running_mean, y.running_var});
+  }
+};
+
+/// g * v / |v|, the norm over all dimensions but `dim`.
+struct LowerWeightNorm {
+  static constexpr std::string_view op = "aten._weight_norm";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value v = c.accurate(c.tensor(call, "v"));
+    const std::size_t rank = b.rank(v);
+    if (!v.valid() || rank == 0) return {};
+    // PyTorch's -1 stands for a norm over all dimensions.
+    const std::int64_t given = c.integer(call, "dim");
+    hlo::Dims dims;
+    for (std::size_t d = 0; d < rank; ++d)
+      if (given == -1 || d != c.dim(call, "dim", rank)) dims.push_back(static_cast<std::int64_t>(d));
+    const hlo::Value norm = detail::norm_keeping(c, v, dims, 2);
+    const hlo::Value scale = b.divide(b.reshape(c.accurate(c.tensor(call, "g")), b.dims(norm)), norm);
+    return c.to_result(call, b.multiply(v, detail::spread_over(c, scale, v, dims)));
+  }
+};
+
+/// The lowerings of this file.
+using NormalizationLowerings =
+    lowerings<LowerLayerNorm, LowerNativeLayerNorm, LowerRmsNorm, LowerFusedRmsNorm, LowerGroupNorm,
+              LowerNativeGroupNorm, LowerBatchNorm, LowerInstanceNorm, LowerNativeBatchNorm, LowerBatchNormInference,
+              LowerBatchNormFunctional, LowerBatchNormWithUpdate, LowerWeightNorm>;
+
+}  // namespace fxpass
+
+// ---- fxpass/lower/pooling.hpp
+
+/// @file
+/// Pooling over the last one to three dimensions. Averages of halves are summed in float32.
+
+namespace fxpass {
+
+namespace detail {
+
+/// A window of a pooling operator over its spatial dimensions, which are the last ones of the tensor.
+struct PoolingWindow {
+  std::size_t first = 0;  ///< spatial dimension
+  hlo::Window window;     ///< over all dimensions of the tensor
+};
+
+/// Reads kernel, stride, padding, dilation. The result's sizes decide how far the last window reaches: with `ceil_mode`
+/// beyond the padding.
+constexpr auto pooling_window(auto& c, const Call& call, hlo::Value x, const hlo::Dims& result, std::size_t spatial)
+    -> PoolingWindow {
+  const hlo::Dims sizes = c.builder().dims(x);
+  const hlo::Dims kernel = spatial_list(c, call, "kernel_size", spatial, 1);
+  hlo::Dims stride = kernel;
+  if (call.has("stride")) {
+    const hlo::Dims given = c.integers(call, "stride");
+    if (!given.empty()) stride = spatial_list(c, call, "stride", spatial, 1);
+  }
+  const hlo::Dims padding = spatial_list(c, call, "padding", spatial, 0);
+  const hlo::Dims dilation = spatial_list(c, call, "dilation", spatial, 1);
+  PoolingWindow pooling;
+  if (sizes.size() < spatial || result.size() != sizes.size()) {
+    c.fail(call, DiagnosticCode::eager_would_raise, "too few dimensions");
+    return pooling;
+  }
+  pooling.first = sizes.size() - spatial;
+  for (std::size_t d = 0; d < pooling.first; ++d) pooling.window.push_back({});
+  for (std::size_t s = 0; s < spatial; ++s) {
+    const std::size_t d = pooling.first + s;
+    const std::int64_t covered = (result[d] - 1) * stride[s] + dilation[s] * (kernel[s] - 1) + 1;
+    const std::int64_t behind = covered - sizes[d] - padding[s];
+    pooling.window.push_back(
+        {kernel[s], stride[s], padding[s], behind > padding[s] ? behind : padding[s], dilation[s], 1, false});
+  }
+  return pooling;
+}
+
+/// The best of what is offered one after another: NaN counts as best, and of equal values the first. A place below 0 is none.
+struct BestSoFar {
+  hlo::Value value;
+  hlo::Value place;
+
+  constexpr void offer(auto& c, hlo::Value other, hlo::Value other_place) {
+    if (!value.valid()) {
+      value = other;
+      place = other_place;
+      return;
+    }
+    auto& b = c.builder();
+    const hlo::Value zero = c.full_like(other_place, 0);
+    hlo::Value is_better = b.compare(other, value, hlo::Direction::gt);
+    if (is_floating(b.dtype(other))) is_better = b.or_(is_better, b.compare(other, other, hlo::Direction::ne));
+    is_better = b.or_(is_better, b.compare(place, zero, hlo::Direction::lt));
+    is_better = b.and_(is_better, b.compare(other_place, zero, hlo::Direction::ge));
+    value = b.select(is_better, other, value);
+    place = b.select(is_better, other_place, place);
+  }
+};
+
+}  // namespace detail
+
+/// The highest value of each window, with its place in the tensor's spatial dimensions, row by row, as second result
+/// of the forms that have it.
+template <std::size_t Spatial, TextConstant... Names>
+struct LowerMaxPool {
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    Pool<hlo::Value> results;
+    const auto metas = c.graph().values(call.id());
+    if (!x.valid() || metas.empty()) return results;
+    const auto pooling = detail::pooling_window(c, call, x, c.shape_of(metas[0]).dims, Spatial);
+    const DType type = b.dtype(x);
+    results.push_back(
+        b.reduce_window(x, b.lowest(type), pooling.window, b.scalar_computation(hlo::Opcode::maximum, type)));
+    if (metas.size() > 1) results.push_back(places(c, x, pooling));
+    return results;
   }
 
  private:
-  static constexpr auto dim_of(auto& c, const Call& call, std::size_t rank) -> std::size_t {
-    const std::string_view base = call.schema().base();
-    if (base == "aten.hsplit") return rank > 1 ? 1 : 0;
-    if (base == "aten.vsplit") return 0;
-    return base == "aten.dsplit" ? c.wrapped_dim(call, 2, rank) : c.dim(call, "dim", rank);
-  }
-};
-
-/// All elements of all tensors, one behind the other.
-struct LowerFlattenTensors {
-  static constexpr std::string_view op = "aten.flatten_dense_tensors";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+  /// Goes through the places of a window and keeps the best so far, as eager does: NaN counts as best, and of equal
+  /// values the first. Built from slices, since not every backend takes a window over pairs.
+  static constexpr auto places(auto& c, hlo::Value x, const detail::PoolingWindow& pooling) -> hlo::Value {
     auto& b = c.builder();
-    Pool<hlo::Value> list = c.tensors(call, "tensors");
-    for (hlo::Value& x : list) x = b.reshape(x, {b.shape(x).element_count()});
-    return list.empty() ? hlo::Value{} : b.concatenate(list.view(), 0);
-  }
-};
-
-/// Slices of a vector, each in a shape of its own.
-struct LowerUnflattenTensors {
-  static constexpr std::string_view op = "aten.unflatten_dense_tensors";
-  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
-    const hlo::Value x = c.tensor(call, "flat");
-    Pool<hlo::Value> pieces;
-    std::int64_t start = 0;
-    for (const TensorMeta& piece : c.graph().values(call.id())) {
-      if (!piece.known) return pieces;
-      const hlo::Shape shape = c.shape_of(piece);
-      pieces.push_back(c.builder().reshape(detail::slice(c, x, 0, {start, start + shape.element_count(), 1}), shape.dims));
-      start += shape.element_count();
+    const hlo::Dims sizes = b.dims(x);
+    const std::size_t rank = sizes.size();
+    hlo::Dims low(rank, 0), high(rank, 0), counts(rank, 1);
+    std::int64_t window_size = 1, spatial_size = 1;
+    for (std::size_t d = 0; d < rank; ++d) {
+      const hlo::WindowDim& w = pooling.window[d];
+      low[d] = w.padding_low;
+      high[d] = w.padding_high;
+      window_size *= w.size;
+      if (d >= pooling.first) spatial_size *= sizes[d];
+      counts[d] = (sizes[d] + low[d] + high[d] - w.window_dilation * (w.size - 1) - 1) / w.stride + 1;
     }
-    return pieces;
+    // The place of each element, -1 in the padding.
+    hlo::Dims spatial;
+    for (std::size_t d = pooling.first; d < rank; ++d) spatial.push_back(sizes[d]);
+    const hlo::Value flat = b.reshape(b.iota({DType::i64, {spatial_size}}, 0), spatial);
+    hlo::Dims spatial_dims;
+    for (std::size_t d = pooling.first; d < rank; ++d) spatial_dims.push_back(static_cast<std::int64_t>(d));
+    const hlo::Dims no_interior(rank, 0);
+    const hlo::Value padded = b.pad(x, b.lowest(b.dtype(x)), low, high, no_interior);
+    const hlo::Value numbers = b.pad(b.broadcast_in_dim(flat, sizes, spatial_dims), b.constant(DType::i64, -1), low,
+                                     high, no_interior);
+    detail::BestSoFar best;
+    for (std::int64_t n = 0; n < window_size; ++n) {
+      hlo::Dims start(rank, 0), limit = b.dims(padded), stride(rank, 1);
+      std::int64_t rest = n;
+      for (std::size_t d = rank; d-- > pooling.first;) {
+        const hlo::WindowDim& w = pooling.window[d];
+        start[d] = rest % w.size * w.window_dilation;
+        rest /= w.size;
+        stride[d] = w.stride;
+        limit[d] = start[d] + (counts[d] - 1) * w.stride + 1;
+      }
+      best.offer(c, b.slice(padded, start, limit, stride), b.slice(numbers, start, limit, stride));
+    }
+    return best.place;
   }
 };
 
-struct LowerUnbind {
-  static constexpr std::array<std::string_view, 2> op{"aten.unbind", "aten.unbind_copy"};
-  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
-    const hlo::Value x = c.tensor(call, "self");
-    const std::size_t dim = c.dim(call, "dim", c.builder().rank(x));
-    Pool<hlo::Value> members;
-    for (std::int64_t i = 0; i < c.builder().dims(x)[dim]; ++i)
-      members.push_back(detail::select(c, call, x, dim, i));
-    return members;
-  }
-};
-
-// Writes into slices ---------------------------------------------------------------------------------------------------
-
-struct LowerSelectScatter {
-  static constexpr std::string_view op = "aten.select_scatter";
+template <std::size_t Spatial, TextConstant Name>
+struct LowerAvgPool {
+  static constexpr std::string_view op = Name.view();
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
-    const hlo::Value x = c.tensor(call, "self"), source = c.tensor(call, "src");
-    const std::size_t dim = c.dim(call, "dim", b.rank(x));
-    const std::int64_t index = c.integer(call, "index");
-    hlo::Dims window = b.dims(x), starts(b.rank(x), 0);
-    starts[dim] = index < 0 ? index + window[dim] : index;
-    window[dim] = 1;
-    return detail::update_slice(c, x, b.reshape(b.convert(source, b.dtype(x)), window), starts);
+    const hlo::Value x = c.accurate(c.tensor(call, "self"));
+    if (!x.valid()) return x;
+    const auto pooling = detail::pooling_window(c, call, x, c.result_shape(call).dims, Spatial);
+    const DType type = b.dtype(x);
+    const hlo::ComputationId add = b.scalar_computation(hlo::Opcode::add, type);
+    const hlo::Value zero = c.scalar(type, 0);
+    const hlo::Value sum = b.reduce_window(x, zero, pooling.window, add);
+    if (call.schema().find("divisor_override") && call.has("divisor_override"))
+      return c.to_result(call, b.divide(sum, c.full_like(sum, c.integer(call, "divisor_override"))));
+    return c.to_result(call, b.divide(sum, counts(c, call, x, pooling)));
+  }
+
+  /// How many elements each window counts: padding if `count_include_pad`, never what `ceil_mode` adds behind it.
+  static constexpr auto counts(auto& c, const Call& call, hlo::Value x, const detail::PoolingWindow& pooling)
+      -> hlo::Value {
+    auto& b = c.builder();
+    const bool with_padding = c.boolean(call, "count_include_pad");
+    const DType type = b.dtype(x);
+    hlo::Dims sizes = b.dims(x);
+    hlo::Window window = pooling.window;
+    for (std::size_t d = pooling.first; d < sizes.size(); ++d) {
+      hlo::WindowDim& w = window[d];
+      if (!with_padding) continue;
+      // Padding becomes elements; what is left behind it is beyond.
+      sizes[d] += 2 * w.padding_low;
+      w.padding_high -= w.padding_low;
+      w.padding_low = 0;
+    }
+    const hlo::Value ones = b.full({type, sizes}, 1);
+    return b.reduce_window(ones, c.scalar(type, 0), window, b.scalar_computation(hlo::Opcode::add, type));
   }
 };
 
-struct LowerSliceScatter {
-  static constexpr std::string_view op = "aten.slice_scatter";
+/// Each dimension divided into as many parts as the result has places; their mean.
+template <std::size_t Spatial, TextConstant... Names>
+struct LowerAdaptiveAvgPool {
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
-    const hlo::Value x = c.tensor(call, "self");
-    const std::size_t dim = c.dim(call, "dim", b.rank(x));
-    const SliceBounds bounds = detail::slice_bounds(c, call, x, dim);
-    hlo::Dims window = b.dims(x);
-    window[dim] = bounds.length();
-    const hlo::Value source = c.broadcast_to(call, b.convert(c.tensor(call, "src"), b.dtype(x)), window);
-    if (bounds.length() == 0) return x;
-    hlo::Dims starts(b.rank(x), 0);
-    starts[dim] = bounds.start;
-    if (bounds.step == 1) return detail::update_slice(c, x, source, starts);
-    // Spread over every step-th place of a full-sized array, and chosen there.
-    hlo::Dims low = starts, high(b.rank(x), 0), interior(b.rank(x), 0);
-    interior[dim] = bounds.step - 1;
-    high[dim] = b.dims(x)[dim] - bounds.start - ((bounds.length() - 1) * bounds.step + 1);
-    const auto spread = [&](hlo::Value value, hlo::Value padding) {
-      return b.pad(value, padding, low, high, interior);
-    };
-    const hlo::Value is_written =
-        spread(b.full({DType::boolean, window}, true), b.constant(DType::boolean, false));
-    return b.select(is_written, spread(source, c.scalar(b.dtype(x), 0)), x);
-  }
-};
-
-// Joins and rearrangements ---------------------------------------------------------------------------------------------
-
-struct LowerCat {
-  static constexpr std::array<std::string_view, 3> op{"aten.cat", "aten.concat", "aten.concatenate"};
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    auto& b = c.builder();
+    hlo::Value x = c.accurate(c.tensor(call, "self"));
     const hlo::Shape result = c.result_shape(call);
-    Pool<hlo::Value> parts;
-    for (const hlo::Value part : c.tensors(call, "tensors")) {
-      // A list of shape [0] fits anything, an old exception in PyTorch.
-      const bool is_legacy_empty = part.valid() && b.dims(part) == hlo::Dims{0} && result.rank() != 1;
-      if (!is_legacy_empty) parts.push_back(b.convert(part, result.dtype));
+    if (!x.valid()) return x;
+    hlo::Dims whole;
+    for (std::size_t d = b.rank(x) - Spatial; d < b.rank(x); ++d) {
+      const auto dim = static_cast<std::int64_t>(d);
+      if (result.dims[d] == 1)
+        whole.push_back(dim);
+      else if (result.dims[d] != b.dims(x)[d])
+        x = averaged(c, x, d, result.dims[d]);
     }
-    return b.concatenate(parts.view(), static_cast<std::int64_t>(c.dim(call, "dim", result.rank())));
+    if (!whole.empty()) x = detail::mean_keeping(c, x, whole);
+    return c.to_result(call, x);
+  }
+
+ private:
+  /// By a matrix of averages: parts may overlap where the sizes do not divide.
+  static constexpr auto averaged(auto& c, hlo::Value x, std::size_t d, std::int64_t parts) -> hlo::Value {
+    auto& b = c.builder();
+    const std::int64_t size = b.dims(x)[d];
+    Pool<double> weights;
+    weights.resize(static_cast<std::uint32_t>(size * parts), 0.0);
+    for (std::int64_t part = 0; part < parts; ++part) {
+      const std::int64_t first = part * size / parts, last = ((part + 1) * size + parts - 1) / parts;
+      for (std::int64_t i = first; i < last; ++i)
+        weights[static_cast<std::uint32_t>(i * parts + part)] = 1.0 / static_cast<double>(last - first);
+    }
+    const hlo::Value matrix = b.constant(b.dtype(x), {size, parts}, weights.view());
+    const hlo::Value y = b.dot_general(x, matrix, {{static_cast<std::int64_t>(d)}, {0}, {}, {}}, b.dtype(x));
+    // The product puts the new dimension last.
+    hlo::Dims order;
+    for (std::size_t i = 0; i + 1 < b.rank(y); ++i) {
+      if (i == d) order.push_back(static_cast<std::int64_t>(b.rank(y)) - 1);
+      order.push_back(static_cast<std::int64_t>(i));
+    }
+    if (d + 1 == b.rank(y)) order.push_back(static_cast<std::int64_t>(d));
+    return b.transpose(y, order);
   }
 };
 
-struct LowerStack {
-  static constexpr std::string_view op = "aten.stack";
+/// Each dimension divided into as many parts as the result has places; the highest value of each, and its place.
+template <std::size_t Spatial, TextConstant Name>
+struct LowerAdaptiveMaxPool {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const auto metas = c.graph().values(call.id());
+    if (!x.valid() || metas.empty() || !metas[0].known || b.rank(x) < Spatial) return {};
+    const hlo::Dims from = b.dims(x), to = c.shape_of(metas[0]).dims;
+    const std::size_t first = from.size() - Spatial;
+    hlo::Dims spatial, spatial_dims;
+    std::int64_t offsets = 1;
+    hlo::Dims widest;
+    for (std::size_t d = first; d < from.size(); ++d) {
+      spatial.push_back(from[d]);
+      spatial_dims.push_back(static_cast<std::int64_t>(d));
+      std::int64_t width = 1;
+      for (std::int64_t part = 0; part < to[d]; ++part)
+        width = std::max(width, end_of(part, from[d], to[d]) - start_of(part, from[d], to[d]));
+      widest.push_back(width);
+      offsets *= width;
+    }
+    const std::int64_t count = hlo::Shape{DType::i64, spatial}.element_count();
+    const hlo::Value numbers =
+        b.broadcast_in_dim(b.reshape(b.iota({DType::i64, {count}}, 0), spatial), from, spatial_dims);
+    detail::BestSoFar best;
+    for (std::int64_t n = 0; n < offsets; ++n) {
+      hlo::Value value = x, place = numbers;
+      std::int64_t rest = n;
+      for (std::size_t d = from.size(); d-- > first;) {
+        const std::int64_t offset = rest % widest[d - first];
+        rest /= widest[d - first];
+        take_part(c, value, place, d, to[d], offset);
+      }
+      best.offer(c, value, place);
+    }
+    return c.members(call, {best.value, best.place});
+  }
+
+ private:
+  static constexpr auto start_of(std::int64_t part, std::int64_t size, std::int64_t parts) -> std::int64_t {
+    return part * size / parts;
+  }
+  static constexpr auto end_of(std::int64_t part, std::int64_t size, std::int64_t parts) -> std::int64_t {
+    return ((part + 1) * size + parts - 1) / parts;
+  }
+  /// Element `offset` of each part of dimension `d`; where a part is shorter its last one, with no place.
+  static constexpr void take_part(auto& c, hlo::Value& value, hlo::Value& place, std::size_t d, std::int64_t parts,
+                                  std::int64_t offset) {
+    auto& b = c.builder();
+    const std::int64_t size = b.dims(value)[d];
+    Pool<std::int64_t> places, is_there;
+    for (std::int64_t part = 0; part < parts; ++part) {
+      const std::int64_t at = start_of(part, size, parts) + offset, end = end_of(part, size, parts);
+      places.push_back(at < end ? at : end - 1);
+      is_there.push_back(at < end ? 1 : 0);
+    }
+    const hlo::Value list = b.constant(DType::i64, {parts}, places.view());
+    value = detail::gather(c, value, detail::index_of_dim(c, value, d, list));
+    place = detail::gather(c, place, detail::index_of_dim(c, place, d, list));
+    const hlo::Value mask = b.broadcast_in_dim(b.constant(DType::boolean, {parts}, is_there.view()), b.dims(place),
+                                               {static_cast<std::int64_t>(d)});
+    place = b.select(mask, place, c.full_like(place, -1));
+  }
+};
+
+/// Values put back where a maximum pool found them; zero elsewhere.
+template <std::size_t Spatial, TextConstant Name>
+struct LowerMaxUnpool {
+  static constexpr std::string_view op = Name.view();
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self"), index = c.tensor(call, "indices");
     const hlo::Shape result = c.result_shape(call);
-    const std::size_t dim = c.dim(call, "dim", result.rank());
-    Pool<hlo::Value> parts;
-    for (const hlo::Value part : c.tensors(call, "tensors")) {
-      hlo::Dims dims = b.dims(part);
-      dims.insert(dim, 1);
-      parts.push_back(b.reshape(b.convert(part, result.dtype), dims));
+    if (!x.valid() || !index.valid() || result.rank() < Spatial) return {};
+    std::int64_t inside = 1, given = 1, planes = 1;
+    for (std::size_t d = 0; d < result.rank(); ++d) {
+      const bool is_spatial = d + Spatial >= result.rank();
+      (is_spatial ? inside : planes) *= result.dims[d];
+      if (is_spatial) given *= b.dims(x)[d];
     }
-    return b.concatenate(parts.view(), static_cast<std::int64_t>(dim));
-  }
-};
-
-struct LowerFlip {
-  static constexpr std::string_view op = "aten.flip";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const hlo::Value x = c.tensor(call, "self");
-    hlo::Dims dims = c.integers(call, "dims");
-    for (std::int64_t& d : dims) d = static_cast<std::int64_t>(c.wrapped_dim(call, d, c.builder().rank(x)));
-    return c.builder().rank(x) == 0 ? x : c.builder().reverse(x, dims);
-  }
-};
-
-struct LowerRoll {
-  static constexpr std::string_view op = "aten.roll";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    auto& b = c.builder();
-    hlo::Value x = c.tensor(call, "self");
-    const hlo::Dims whole = b.dims(x);
-    const hlo::Dims shifts = c.integers(call, "shifts"), dims = c.integers(call, "dims");
-    if (dims.empty()) x = b.reshape(x, {b.shape(x).element_count()});
-    for (std::size_t i = 0; i < shifts.size(); ++i) {
-      const std::size_t dim = dims.empty() ? 0 : c.wrapped_dim(call, dims[i], b.rank(x));
-      const std::int64_t size = b.dims(x)[dim];
-      const std::int64_t cut = size == 0 ? 0 : ((-shifts[i]) % size + size) % size;
-      if (cut != 0)
-        x = b.concatenate({detail::slice(c, x, dim, {cut, size, 1}), detail::slice(c, x, dim, {0, cut, 1})},
-                          static_cast<std::int64_t>(dim));
-    }
-    return b.reshape(x, whole);
-  }
-};
-
-/// The whole tensor, so many times along each dimension.
-struct LowerRepeat {
-  static constexpr std::string_view op = "aten.repeat";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    auto& b = c.builder();
-    const hlo::Value x = c.tensor(call, "self");
-    const hlo::Dims repeats = c.integers(call, "repeats"), dims = b.dims(x);
-    if (repeats.size() < dims.size())
-      return c.fail(call, DiagnosticCode::eager_would_raise, "fewer repeats than dimensions");
-    const std::size_t shift = repeats.size() - dims.size();
-    hlo::Dims spread, places;
-    for (std::size_t d = 0; d < repeats.size(); ++d) {
-      if (repeats[d] != 1) spread.push_back(repeats[d]);
-      if (d < shift) continue;
-      places.push_back(static_cast<std::int64_t>(spread.size()));
-      spread.push_back(dims[d - shift]);
-    }
-    return b.reshape(b.broadcast_in_dim(x, spread, places), c.result_shape(call).dims);
-  }
-};
-
-/// Each element so many times in a row; only a count that is a number.
-struct LowerRepeatInterleave {
-  static constexpr std::string_view op = "aten.repeat_interleave.self_int";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    auto& b = c.builder();
-    hlo::Value x = c.tensor(call, "self");
-    if (!call.has("dim")) x = b.reshape(x, {b.shape(x).element_count()});
-    const std::size_t dim = call.has("dim") ? c.dim(call, "dim", b.rank(x)) : 0;
-    hlo::Dims spread = b.dims(x), places;
-    spread.insert(dim + 1, c.integer(call, "repeats"));
-    for (std::size_t d = 0; d < b.rank(x); ++d) places.push_back(static_cast<std::int64_t>(d > dim ? d + 1 : d));
-    return b.reshape(b.broadcast_in_dim(x, spread, places), c.result_shape(call).dims);
+    const hlo::Dims rows{planes, given}, flat{planes, inside};
+    const hlo::Value places = detail::wrapped_index(c, b.reshape(index, rows), inside);
+    const auto at = detail::place_of_each(c, 1, places);
+    const hlo::Value zeros = c.full({b.dtype(x), flat}, 0);
+    if (at.count() == 0) return c.full(result, 0);
+    const hlo::Value put = detail::scatter(c, zeros, at, b.reshape(x, rows), b.scalar_computation(hlo::Opcode::copy, b.dtype(x)));
+    return b.reshape(put, result.dims);
   }
 };
 
 namespace detail {
-/// The tensors that a call is given, in a list or one by one.
-constexpr auto listed_tensors(auto& c, const Call& call) -> Pool<hlo::Value> {
-  Pool<hlo::Value> list;
-  c.graph().for_each_operand(call.id(), [&](NodeId operand) { list.push_back(c.tensor(call, operand, "tensors")); });
-  return list;
+
+/// The places of a window that runs over the last two dimensions.
+struct ImageWindow {
+  hlo::Dims kernel, dilation, padding, stride;
+  hlo::Dims counts;  ///< of places in each dimension
+
+  [[nodiscard]] constexpr auto extent(std::size_t d) const -> std::int64_t {  // that the places of one element cover
+    return (counts[d] - 1) * stride[d] + 1;
+  }
+};
+constexpr auto image_window(auto& c, const Call& call, std::int64_t height, std::int64_t width) -> ImageWindow {
+  ImageWindow window;
+  window.kernel = spatial_list(c, call, "kernel_size", 2, 1);
+  window.dilation = spatial_list(c, call, "dilation", 2, 1);
+  window.padding = spatial_list(c, call, "padding", 2, 0);
+  window.stride = spatial_list(c, call, "stride", 2, 1);
+  const hlo::Dims sizes{height, width};
+  for (std::size_t d = 0; d < 2; ++d)
+    window.counts.push_back((sizes[d] + 2 * window.padding[d] - window.dilation[d] * (window.kernel[d] - 1) - 1) /
+                                window.stride[d] + 1);
+  return window;
 }
-/// Tensor `index` of a grid: it lies along dimension `along` of `grid`.
-constexpr auto along_grid(auto& c, hlo::Value line, std::size_t along, const hlo::Dims& grid) -> hlo::Value {
+
+}  // namespace detail
+
+/// The windows of an image as columns.
+struct LowerImageToColumns {
+  static constexpr std::string_view op = "aten.im2col";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value given = c.tensor(call, "self");
+    const hlo::Shape result = c.result_shape(call);
+    if (!given.valid() || b.rank(given) < 3) return {};
+    hlo::Dims dims = b.dims(given);
+    if (dims.size() == 3) dims.insert(0, 1);
+    const auto window = detail::image_window(c, call, dims[2], dims[3]);
+    const hlo::Dims around{0, 0, window.padding[0], window.padding[1]};
+    const hlo::Value x = b.pad(b.reshape(given, dims), c.scalar(b.dtype(given), 0), around, around, {0, 0, 0, 0});
+    Pool<hlo::Value> parts;
+    for (std::int64_t i = 0; i < window.kernel[0]; ++i)
+      for (std::int64_t k = 0; k < window.kernel[1]; ++k) {
+        const std::int64_t top = i * window.dilation[0], left = k * window.dilation[1];
+        const hlo::Value part = b.slice(x, {0, 0, top, left},
+                                        {dims[0], dims[1], top + window.extent(0), left + window.extent(1)},
+                                        {1, 1, window.stride[0], window.stride[1]});
+        parts.push_back(b.reshape(part, {dims[0], dims[1], 1, window.counts[0], window.counts[1]}));
+      }
+    return b.reshape(b.concatenate(parts.view(), 2), result.dims);
+  }
+};
+
+/// The sum of such columns, each where its window was.
+struct LowerColumnsToImage {
+  static constexpr std::string_view op = "aten.col2im";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value given = c.tensor(call, "self");
+    const hlo::Shape result = c.result_shape(call);
+    const hlo::Dims sizes = c.integers(call, "output_size");
+    if (!given.valid() || sizes.size() != 2) return {};
+    const auto window = detail::image_window(c, call, sizes[0], sizes[1]);
+    const std::size_t rank = result.rank();
+    const std::int64_t batch = rank == 4 ? result.dims[0] : 1, channels = result.dims[rank - 3];
+    const DType type = ops::accumulate_type(b.dtype(given));
+    const hlo::Value x = b.reshape(b.convert(given, type), {batch, channels, window.kernel[0], window.kernel[1],
+                                                            window.counts[0], window.counts[1]});
+    hlo::Value sum;
+    for (std::int64_t i = 0; i < window.kernel[0]; ++i)
+      for (std::int64_t k = 0; k < window.kernel[1]; ++k) {
+        const hlo::Value part = b.slice(x, {0, 0, i, k, 0, 0}, {batch, channels, i + 1, k + 1, window.counts[0], window.counts[1]},
+                                        {1, 1, 1, 1, 1, 1});
+        hlo::Dims low{0, 0}, high{0, 0};
+        const hlo::Dims at{i, k};
+        for (std::size_t d = 0; d < 2; ++d) {
+          low.push_back(at[d] * window.dilation[d] - window.padding[d]);
+          high.push_back(sizes[d] - low[d + 2] - window.extent(d));
+        }
+        const hlo::Value placed = b.pad(b.reshape(part, {batch, channels, window.counts[0], window.counts[1]}), c.scalar(type, 0),
+                                        low, high, {0, 0, window.stride[0] - 1, window.stride[1] - 1});
+        sum = sum.valid() ? b.add(sum, placed) : placed;
+      }
+    return b.reshape(c.to_result(call, sum), result.dims);
+  }
+};
+
+/// The lowerings of this file.
+using PoolingLowerings =
+    lowerings<LowerMaxPool<1, "aten.max_pool1d", "aten.max_pool1d_with_indices">,
+              LowerMaxPool<2, "aten.max_pool2d", "aten.max_pool2d_with_indices">,
+              LowerMaxPool<3, "aten.max_pool3d", "aten.max_pool3d_with_indices">, LowerAvgPool<1, "aten.avg_pool1d">,
+              LowerAvgPool<2, "aten.avg_pool2d">, LowerAvgPool<3, "aten.avg_pool3d">,
+              LowerAdaptiveAvgPool<1, "aten.adaptive_avg_pool1d">,
+              LowerAdaptiveAvgPool<2, "aten.adaptive_avg_pool2d", "aten._adaptive_avg_pool2d">,
+              LowerAdaptiveAvgPool<3, "aten.adaptive_avg_pool3d", "aten._adaptive_avg_pool3d">,
+              LowerAdaptiveMaxPool<1, "aten.adaptive_max_pool1d">, LowerAdaptiveMaxPool<2, "aten.adaptive_max_pool2d">,
+              LowerAdaptiveMaxPool<3, "aten.adaptive_max_pool3d">, LowerMaxUnpool<2, "aten.max_unpool2d">,
+              LowerMaxUnpool<3, "aten.max_unpool3d">, LowerImageToColumns, LowerColumnsToImage>;
+
+}  // namespace fxpass
+
+// ---- fxpass/lower/resampling.hpp
+
+/// @file
+/// Operators that enlarge or shrink images, pad them with themselves, and rearrange their elements. Which
+/// elements an output is made of is known when the program is compiled, so indices and weights are constants.
+
+namespace fxpass {
+
+namespace detail {
+
+/// The elements of `x` at `places` of one dimension.
+constexpr auto take_places(auto& c, hlo::Value x, std::size_t dim, const Pool<std::int64_t>& places)
+    -> hlo::Value {
   auto& b = c.builder();
-  if (!line.valid()) return line;
-  return b.broadcast_in_dim(b.reshape(line, {b.shape(line).element_count()}), grid, {static_cast<std::int64_t>(along)});
+  if (!x.valid()) return x;
+  const hlo::Dims count{static_cast<std::int64_t>(places.size())};
+  return gather(c, x, index_of_dim(c, x, dim, b.constant(DType::i64, count, places.view())));
+}
+
+/// One output element of a dimension that is resampled: two input elements, and the weight of the second.
+struct Blend {
+  Pool<std::int64_t> first;
+  Pool<std::int64_t> second;
+  Pool<double> weight;
+};
+
+/// How far apart input elements are for neighbouring outputs, by the rules of
+/// `torch.nn.functional.interpolate`: between the centres of the corner elements, else by the factor that was
+/// given or by the sizes.
+[[nodiscard]] constexpr auto resampling_step(std::int64_t in, std::int64_t out, bool align_corners,
+                                             std::optional<double> factor) -> double {
+  if (align_corners) return out > 1 ? static_cast<double>(in - 1) / static_cast<double>(out - 1) : 0.0;
+  if (factor && *factor > 0) return 1.0 / *factor;
+  return static_cast<double>(in) / static_cast<double>(out);
+}
+[[nodiscard]] constexpr auto whole_part(double x) -> std::int64_t { return static_cast<std::int64_t>(x); }
+
+/// Where the nearest element is for each output. Eager computes this in float32.
+[[nodiscard]] constexpr auto nearest_places(std::int64_t in, std::int64_t out, std::optional<double> factor,
+                                            bool exact) -> Pool<std::int64_t> {
+  Pool<std::int64_t> places;
+  const auto step = static_cast<float>(resampling_step(in, out, false, factor));
+  for (std::int64_t i = 0; i < out; ++i) {
+    const float at = (static_cast<float>(i) + (exact ? 0.5F : 0.0F)) * step;
+    const auto place = static_cast<std::int64_t>(at);
+    places.push_back(place < in - 1 ? place : in - 1);
+  }
+  return places;
+}
+[[nodiscard]] constexpr auto linear_blend(std::int64_t in, std::int64_t out, bool align_corners,
+                                          std::optional<double> factor) -> Blend {
+  Blend blend;
+  const double step = resampling_step(in, out, align_corners, factor);
+  for (std::int64_t i = 0; i < out; ++i) {
+    double at = align_corners ? step * static_cast<double>(i) : step * (static_cast<double>(i) + 0.5) - 0.5;
+    if (at < 0) at = 0;
+    std::int64_t low = whole_part(at);
+    if (low > in - 1) low = in - 1;
+    blend.first.push_back(low);
+    blend.second.push_back(low < in - 1 ? low + 1 : low);
+    blend.weight.push_back(at - static_cast<double>(low));
+  }
+  return blend;
+}
+
+/// The factor for spatial dimension `i`, which overloads spell as a list or one by one; none where it is not
+/// given.
+constexpr auto resampling_factor(auto& c, const Call& call, std::size_t i, std::size_t spatial)
+    -> std::optional<double> {
+  if (call.schema().find("scale_factors")) {
+    const auto factors = call.list("scale_factors");
+    if (!factors || i >= factors->size()) return std::nullopt;
+    const auto number = c.number_of((*factors)[i]);
+    return number ? std::optional<double>(number->real) : std::nullopt;
+  }
+  constexpr std::array<std::string_view, 3> names{"scales_d", "scales_h", "scales_w"};
+  const std::string_view name = spatial == 1 ? "scales" : names[3 - spatial + i];
+  if (!call.schema().find(name) || !call.has(name)) return std::nullopt;
+  return c.real(call, name);
+}
+/// The same as a function of the spatial dimension.
+constexpr auto given_factors(auto& c, const Call& call, hlo::Value x) {
+  const std::size_t spatial = c.builder().rank(x) > 2 ? c.builder().rank(x) - 2 : 1;
+  return [&c, &call, spatial](std::size_t i) { return resampling_factor(c, call, i, spatial); };
+}
+
+/// `x` with its spatial dimensions in the sizes of the result; `factor(i)` is what was given for the i-th.
+constexpr auto resample_nearest(auto& c, const Call& call, hlo::Value x, const auto& factor, bool exact)
+    -> hlo::Value {
+  auto& b = c.builder();
+  const hlo::Dims to = c.result_shape(call).dims;
+  if (!x.valid() || to.size() != b.rank(x)) return {};
+  for (std::size_t d = 2; d < to.size(); ++d)
+    x = take_places(c, x, d, nearest_places(b.dims(x)[d], to[d], factor(d - 2), exact));
+  return x;
+}
+constexpr auto resample_linear(auto& c, const Call& call, hlo::Value x, const auto& factor,
+                               bool align_corners) -> hlo::Value {
+  auto& b = c.builder();
+  const hlo::Dims to = c.result_shape(call).dims;
+  if (!x.valid() || to.size() != b.rank(x)) return {};
+  x = c.accurate(x);
+  for (std::size_t d = 2; d < to.size(); ++d) {
+    const Blend blend = linear_blend(b.dims(x)[d], to[d], align_corners, factor(d - 2));
+    const hlo::Value low = take_places(c, x, d, blend.first), high = take_places(c, x, d, blend.second);
+    const hlo::Value weights = b.constant(b.dtype(x), {to[d]}, blend.weight.view());
+    const hlo::Value weight = b.broadcast_in_dim(weights, b.dims(low), {static_cast<std::int64_t>(d)});
+    x = b.add(low, b.multiply(weight, b.subtract(high, low)));
+  }
+  return c.to_result(call, x);
+}
+
+}  // namespace detail
+
+/// Each output is the nearest input; `exact` measures from the centres of elements.
+template <bool IsExact, TextConstant... Names>
+struct LowerUpsampleNearest {
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, call.schema().find("input") ? "input" : "self");
+    return detail::resample_nearest(c, call, x, detail::given_factors(c, call, x), IsExact);
+  }
+};
+
+/// Each output is a blend of two inputs in each dimension.
+template <TextConstant... Names>
+struct LowerUpsampleLinear {
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, call.schema().find("input") ? "input" : "self");
+    return detail::resample_linear(c, call, x, detail::given_factors(c, call, x),
+                                   c.boolean(call, "align_corners"));
+  }
+};
+
+namespace detail {
+
+/// The matrix that resamples one dimension: what each input element weighs in each output, [in, out].
+using Resampling = Pool<double>;
+
+[[nodiscard]] constexpr auto floor_of(double x) -> std::int64_t {
+  const auto whole = static_cast<std::int64_t>(x);
+  return static_cast<double>(whole) > x ? whole - 1 : whole;
+}
+[[nodiscard]] constexpr auto magnitude(double x) -> double { return x < 0 ? -x : x; }
+
+/// The weight of an element at a distance, by which cubic resampling convolves: -3/4 is PyTorch's parameter, and -1/2 that
+/// of its filters against aliasing.
+[[nodiscard]] constexpr auto cubic_weight(double distance, double a) -> double {
+  const double x = magnitude(distance);
+  if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  if (x < 2) return (((x - 5) * x + 8) * x - 4) * a;
+  return 0;
+}
+/// Four elements around each place; those beyond the ends are the ends.
+[[nodiscard]] constexpr auto cubic_resampling(std::int64_t in, std::int64_t out, bool align_corners,
+                                              std::optional<double> factor) -> Resampling {
+  Resampling matrix;
+  matrix.resize(static_cast<std::uint32_t>(in * out), 0.0);
+  const double step = resampling_step(in, out, align_corners, factor);
+  for (std::int64_t i = 0; i < out; ++i) {
+    const double at = align_corners ? step * static_cast<double>(i) : step * (static_cast<double>(i) + 0.5) - 0.5;
+    const std::int64_t first = floor_of(at) - 1;
+    for (std::int64_t k = first; k < first + 4; ++k) {
+      const std::int64_t place = k < 0 ? 0 : k > in - 1 ? in - 1 : k;
+      matrix[static_cast<std::uint32_t>(place * out + i)] += cubic_weight(at - static_cast<double>(k), -0.75);
+    }
+  }
+  return matrix;
+}
+/// A filter as wide as the elements of the result are, which averages what falls into one of them.
+[[nodiscard]] constexpr auto filtered_resampling(std::int64_t in, std::int64_t out, bool align_corners,
+                                                 std::optional<double> factor, bool is_cubic) -> Resampling {
+  Resampling matrix;
+  matrix.resize(static_cast<std::uint32_t>(in * out), 0.0);
+  const double step = resampling_step(in, out, align_corners, factor), widening = step >= 1 ? step : 1.0;
+  const double support = (is_cubic ? 2.0 : 1.0) * widening;
+  for (std::int64_t i = 0; i < out; ++i) {
+    const double center = step * (static_cast<double>(i) + 0.5);
+    const auto from = static_cast<std::int64_t>(center - support + 0.5), to = static_cast<std::int64_t>(center + support + 0.5);
+    const std::int64_t first = from < 0 ? 0 : from, last = to < in ? to : in;
+    double total = 0;
+    const auto weight = [&](std::int64_t k) {
+      const double distance = (static_cast<double>(k) - center + 0.5) / widening;
+      if (is_cubic) return cubic_weight(distance, -0.5);
+      return magnitude(distance) < 1 ? 1 - magnitude(distance) : 0.0;
+    };
+    for (std::int64_t k = first; k < last; ++k) total += weight(k);
+    for (std::int64_t k = first; k < last; ++k)
+      matrix[static_cast<std::uint32_t>(k * out + i)] = total == 0 ? weight(k) : weight(k) / total;
+  }
+  return matrix;
+}
+/// `x` with dimension `d` resampled.
+constexpr auto resample_by(auto& c, hlo::Value x, std::size_t d, std::int64_t out, const Resampling& matrix) -> hlo::Value {
+  auto& b = c.builder();
+  const hlo::Value weights = b.constant(b.dtype(x), {b.dims(x)[d], out}, matrix.view());
+  const hlo::Value y = b.dot_general(x, weights, {{static_cast<std::int64_t>(d)}, {0}, {}, {}}, b.dtype(x),
+                                     hlo::Precision::highest);
+  // The product puts the new dimension last.
+  hlo::Dims order;
+  for (std::size_t i = 0; i + 1 < b.rank(y); ++i) {
+    if (i == d) order.push_back(static_cast<std::int64_t>(b.rank(y)) - 1);
+    order.push_back(static_cast<std::int64_t>(i));
+  }
+  if (d + 1 == b.rank(y)) order.push_back(static_cast<std::int64_t>(d));
+  return b.transpose(y, order);
+}
+
+constexpr auto resample_by_matrix(auto& c, const Call& call, hlo::Value x, const auto& factor, bool align_corners,
+                                  bool is_cubic, bool is_filtered) -> hlo::Value {
+  auto& b = c.builder();
+  const hlo::Dims to = c.result_shape(call).dims;
+  if (!x.valid() || to.size() != b.rank(x)) return {};
+  x = c.accurate(x);
+  for (std::size_t d = 2; d < to.size(); ++d) {
+    const std::int64_t in = b.dims(x)[d];
+    if (in == to[d] && !factor(d - 2)) continue;
+    if (is_filtered)
+      x = resample_by(c, x, d, to[d], filtered_resampling(in, to[d], align_corners, factor(d - 2), is_cubic));
+    else
+      x = resample_by(c, x, d, to[d], cubic_resampling(in, to[d], align_corners, factor(d - 2)));
+  }
+  return c.to_result(call, x);
+}
+
+}  // namespace detail
+
+/// Each output is made of four inputs in each dimension, or of all that fall into it.
+template <bool IsCubic, bool IsFiltered, TextConstant... Names>
+struct LowerUpsampleByMatrix {
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, call.schema().find("input") ? "input" : "self");
+    return detail::resample_by_matrix(c, call, x, detail::given_factors(c, call, x), c.boolean(call, "align_corners"),
+                                      IsCubic, IsFiltered);
+  }
+};
+
+/// An image read at places that the grid gives as numbers from -1 to 1: x, y (and z). The modes are ATen's numbers: bilinear,
+/// nearest, bicubic; zeros, the border, or reflections where a place is outside.
+struct LowerGridSampler {
+  static constexpr std::array<std::string_view, 3> op{"aten.grid_sampler", "aten.grid_sampler_2d", "aten.grid_sampler_3d"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.accurate(c.tensor(call, "input")), grid = c.accurate(c.tensor(call, "grid"));
+    if (!x.valid() || !grid.valid()) return {};
+    const std::int64_t mode = c.integer(call, "interpolation_mode"), padding = c.integer(call, "padding_mode");
+    const bool align_corners = c.boolean(call, "align_corners");
+    const std::size_t spatial = b.rank(x) - 2;
+    if (mode < 0 || mode > 2 || padding < 0 || padding > 2 || (mode == 2 && spatial != 2))
+      return c.fail(call, DiagnosticCode::eager_would_raise, "there is no such mode");
+    // Places in each dimension of the image; the grid names the last one first.
+    hlo::Dims places = b.dims(grid);
+    places.erase(places.size() - 1);
+    Pool<hlo::Value> at;
+    for (std::size_t d = 0; d < spatial; ++d) {
+      const auto last = static_cast<std::int64_t>(spatial);
+      const auto number = last - 1 - static_cast<std::int64_t>(d);
+      const hlo::Value g = b.reshape(b.slice_in_dim(grid, static_cast<std::int64_t>(places.size()), number, number + 1), places);
+      const hlo::Value place = unnormalized(c, g, b.dims(x)[d + 2], align_corners);
+      at.push_back(mode == 2 ? place : inside(c, place, b.dims(x)[d + 2], padding, align_corners));
+    }
+    hlo::Value sum;
+    const std::int64_t taps = mode == 1 ? 1 : mode == 0 ? 2 : 4;
+    std::int64_t corners = 1;
+    for (std::size_t d = 0; d < spatial; ++d) corners *= taps;
+    for (std::int64_t corner = 0; corner < corners; ++corner) {
+      Pool<hlo::Value> index;
+      hlo::Value weight = c.full({b.dtype(x), places}, 1);
+      std::int64_t rest = corner;
+      for (std::size_t d = 0; d < spatial; ++d) {
+        const std::int64_t tap = rest % taps;
+        rest /= taps;
+        if (mode == 1) {
+          index.push_back(b.round_nearest_even(at[static_cast<std::uint32_t>(d)]));
+          continue;
+        }
+        const hlo::Value place = at[static_cast<std::uint32_t>(d)], low = b.floor(place), part = b.subtract(place, low);
+        if (mode == 0) {
+          index.push_back(b.add(low, c.full_like(low, tap)));
+          weight = b.multiply(weight, tap == 0 ? b.subtract(c.full_like(part, 1), part) : part);
+        } else {
+          const hlo::Value element = b.add(low, c.full_like(low, tap - 1));
+          index.push_back(inside(c, element, b.dims(x)[d + 2], padding, align_corners));
+          weight = b.multiply(weight, cubic(c, b.subtract(part, c.full_like(part, tap - 1))));
+        }
+      }
+      const hlo::Value term = read(c, x, index, weight, places);
+      sum = sum.valid() ? b.add(sum, term) : term;
+    }
+    return c.to_result(call, sum);
+  }
+
+ private:
+  static constexpr auto unnormalized(auto& c, hlo::Value g, std::int64_t size, bool align_corners) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value one = c.full_like(g, 1), moved = b.add(g, one);
+    if (align_corners) return b.multiply(b.divide(moved, c.full_like(g, 2)), c.full_like(g, size - 1));
+    return b.divide(b.subtract(b.multiply(moved, c.full_like(g, size)), one), c.full_like(g, 2));
+  }
+  /// A place moved into the image, as the padding has it; with zeros it stays.
+  static constexpr auto inside(auto& c, hlo::Value place, std::int64_t size, std::int64_t padding, bool align_corners)
+      -> hlo::Value {
+    auto& b = c.builder();
+    if (padding == 0) return place;
+    const auto clip = [&](hlo::Value v) {
+      return b.minimum(b.maximum(v, c.full_like(v, 0)), c.full_like(v, size - 1));
+    };
+    if (padding == 1) return clip(place);
+    const double low = align_corners ? 0.0 : -0.5, span = static_cast<double>(align_corners ? size - 1 : size);
+    if (span == 0) return c.full_like(place, 0);
+    const hlo::Value distance = b.abs(b.subtract(place, c.full_like(place, low))), width = c.full_like(place, span);
+    const hlo::Value rest = b.remainder(distance, width), flips = b.floor(b.divide(distance, width));
+    const hlo::Value is_even =
+        b.compare(b.remainder(flips, c.full_like(flips, 2)), c.full_like(flips, 0), hlo::Direction::eq);
+    const hlo::Value from_low = b.add(rest, c.full_like(rest, low));
+    const hlo::Value from_high = b.add(b.subtract(width, rest), c.full_like(rest, low));
+    return clip(b.select(is_even, from_low, from_high));
+  }
+  static constexpr auto cubic(auto& c, hlo::Value distance) -> hlo::Value {
+    auto& b = c.builder();
+    constexpr double a = -0.75;
+    const hlo::Value x = b.abs(distance);
+    const auto number = [&](double n) { return c.full_like(x, n); };
+    const hlo::Value near = b.add(
+        b.multiply(b.multiply(b.subtract(b.multiply(number(a + 2), x), number(a + 3)), x), x), number(1));
+    const hlo::Value far = b.multiply(
+        b.subtract(b.multiply(b.add(b.multiply(b.subtract(x, number(5)), x), number(8)), x), number(4)), number(a));
+    return b.select(b.compare(x, number(1), hlo::Direction::le), near, far);
+  }
+  /// `weight` times the elements at whole places `index`; zero outside of the image.
+  static constexpr auto read(auto& c, hlo::Value x, const Pool<hlo::Value>& index, hlo::Value weight,
+                             const hlo::Dims& places) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Dims image = b.dims(x);
+    detail::AdvancedIndex at;
+    at.dims.push_back(0);
+    at.indices.push_back(b.iota({DType::i64, places}, 0));
+    at.shape = places;
+    hlo::Value is_inside = b.full({DType::boolean, places}, true);
+    for (std::uint32_t d = 0; d < index.size(); ++d) {
+      const std::int64_t size = image[d + 2];
+      const hlo::Value place = index[d], zero = c.full_like(place, 0), last = c.full_like(place, size - 1);
+      is_inside = b.and_(is_inside, b.and_(b.compare(place, zero, hlo::Direction::ge), b.compare(place, last, hlo::Direction::le)));
+      const hlo::Value held = b.select(is_inside, place, zero);
+      at.dims.push_back(static_cast<std::int64_t>(d) + 2);
+      at.indices.push_back(b.convert(held, DType::i64));
+    }
+    // Batch and places in front, channels behind.
+    at.result = places;
+    at.offset_dims.push_back(static_cast<std::int64_t>(places.size()));
+    at.result.push_back(image[1]);
+    const hlo::Value elements = detail::gather(c, x, at);
+    const hlo::Dims kept = hlo::iota_dims(places.size());
+    const hlo::Value scale = b.select(is_inside, weight, c.full_like(weight, 0));
+    const hlo::Value mask = b.broadcast_in_dim(is_inside, b.dims(elements), kept);
+    const hlo::Value product = b.multiply(elements, b.broadcast_in_dim(scale, b.dims(elements), kept));
+    const hlo::Value masked = b.select(mask, product, c.full_like(product, 0));
+    hlo::Dims order{0, static_cast<std::int64_t>(places.size())};
+    for (std::size_t d = 1; d < places.size(); ++d) order.push_back(static_cast<std::int64_t>(d));
+    return b.transpose(masked, order);
+  }
+};
+
+/// `torch.nn.functional.interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor)`
+struct LowerInterpolate {
+  static constexpr std::string_view op = "torch.nn.functional.interpolate";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const auto input = c.python_argument(call, 0, "input");
+    const auto given_mode = c.python_argument(call, 3, "mode");
+    if (!input) return c.unsupported(call, "without input");
+    const auto is_true = [&](std::size_t position, std::string_view name) {
+      const auto a = c.python_argument(call, position, name);
+      return a && a->is(ArgumentKind::boolean) && a->boolean();
+    };
+    const std::string_view mode = given_mode && given_mode->is(ArgumentKind::string)
+                                      ? std::string_view(c.graph().text(given_mode->text()))
+                                      : std::string_view("nearest");
+    const bool is_nearest = mode == "nearest" || mode == "nearest-exact", is_filtered = is_true(6, "antialias");
+    const bool is_linear = mode == "linear" || mode == "bilinear" || mode == "trilinear", is_cubic = mode == "bicubic";
+    if (!is_nearest && !is_linear && !is_cubic) return c.unsupported(call, "of this mode");
+    // A factor that is computed anew is that of the sizes.
+    const bool by_sizes = is_true(5, "recompute_scale_factor");
+    const auto scale = by_sizes ? std::nullopt : c.python_argument(call, 2, "scale_factor");
+    const auto factor = [&](std::size_t i) -> std::optional<double> {
+      if (!scale) return std::nullopt;
+      const auto list = scale->is_sequence() ? c.graph().children(*scale) : Span<const Argument>(&*scale, 1);
+      const auto number = c.number_of(list[list.size() == 1 ? 0 : i]);
+      return number ? std::optional<double>(number->real) : std::nullopt;
+    };
+    const hlo::Value x = c.tensor(call, *input, "input");
+    if (is_nearest) return detail::resample_nearest(c, call, x, factor, mode == "nearest-exact");
+    const bool align_corners = is_true(4, "align_corners");
+    if (is_cubic || is_filtered) return detail::resample_by_matrix(c, call, x, factor, align_corners, is_cubic, is_filtered);
+    return detail::resample_linear(c, call, x, factor, align_corners);
+  }
+};
+
+/// How a padded place outside of a dimension of size `size` is filled.
+enum class PadMode : std::uint8_t { reflect, replicate, circular };
+
+namespace detail {
+[[nodiscard]] constexpr auto padded_place(std::int64_t at, std::int64_t size, PadMode mode) -> std::int64_t {
+  if (at >= 0 && at < size) return at;
+  if (mode == PadMode::replicate) return at < 0 ? 0 : size - 1;
+  if (mode == PadMode::circular && size > 0) return (at % size + size) % size;
+  return at < 0 ? -at : 2 * (size - 1) - at;
+}
+/// `x` padded with itself. `padding` begins with the last dimension, as PyTorch's lists do.
+constexpr auto pad_with_itself(auto& c, hlo::Value x, const hlo::Dims& padding, PadMode mode) -> hlo::Value {
+  auto& b = c.builder();
+  for (std::size_t k = 0; 2 * k + 1 < padding.size() && x.valid() && k < b.rank(x); ++k) {
+    const std::size_t d = b.rank(x) - 1 - k;
+    const std::int64_t size = b.dims(x)[d], low = padding[2 * k], high = padding[2 * k + 1];
+    if (low == 0 && high == 0) continue;
+    Pool<std::int64_t> places;
+    // Of a circle negative padding cuts a part off, which is not there to be repeated.
+    const std::int64_t first = mode == PadMode::circular && low < 0 ? -low : 0;
+    const std::int64_t last = mode == PadMode::circular && high < 0 ? size + high : size;
+    for (std::int64_t i = -low; i < size + high; ++i) places.push_back(first + padded_place(i - first, last - first, mode));
+    x = take_places(c, x, d, places);
+  }
+  return x;
 }
 }  // namespace detail
 
-/// Each tensor with at least so many dimensions, as the metadata of the results has them.
-struct LowerAtLeast {
-  static constexpr std::array<std::string_view, 3> op{"aten.atleast_1d", "aten.atleast_2d", "aten.atleast_3d"};
-  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
-    Pool<hlo::Value> list = detail::listed_tensors(c, call);
-    const auto metas = c.graph().values(call.id());
-    for (std::uint32_t i = 0; i < list.size() && i < metas.size(); ++i)
-      list[i] = c.builder().reshape(list[i], c.shape_of(metas[i]).dims);
-    return list;
-  }
-};
-
-/// Each vector along a dimension of its own.
-struct LowerMeshgrid {
-  static constexpr std::string_view op = "aten.meshgrid";
-  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
-    Pool<hlo::Value> list = detail::listed_tensors(c, call);
-    const auto metas = c.graph().values(call.id());
-    const bool is_xy = call.string("indexing").value_or("ij") == "xy" && list.size() > 1;
-    for (std::uint32_t i = 0; i < list.size() && i < metas.size(); ++i)
-      list[i] = detail::along_grid(c, list[i], is_xy && i < 2 ? 1 - i : i, c.shape_of(metas[i]).dims);
-    return list;
-  }
-};
-
-/// Every combination of one element of each vector, a row each; of one vector, itself.
-struct LowerCartesianProduct {
-  static constexpr std::string_view op = "aten.cartesian_prod";
+template <PadMode Mode, TextConstant... Names>
+struct LowerPadWithItself {
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    auto& b = c.builder();
-    Pool<hlo::Value> list = detail::listed_tensors(c, call);
-    if (list.size() == 1) return list[0];
-    hlo::Dims grid;
-    for (const hlo::Value line : list) grid.push_back(b.shape(line).element_count());
-    const hlo::Dims column{hlo::Shape{DType::i64, grid}.element_count(), 1};
-    for (std::uint32_t i = 0; i < list.size(); ++i)
-      list[i] = b.reshape(detail::along_grid(c, list[i], i, grid), column);
-    return b.concatenate(list.view(), 1);
+    return detail::pad_with_itself(c, c.tensor(call, "self"), c.integers(call, "padding"), Mode);
   }
 };
 
-/// Each tensor in the shape that they have together.
-struct LowerBroadcastTensors {
-  static constexpr std::string_view op = "aten.broadcast_tensors";
-  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
-    Pool<hlo::Value> list = detail::listed_tensors(c, call);
-    hlo::Dims common;
-    for (const hlo::Value v : list)
-      if (v.valid()) common = c.common_dims(call, common, c.builder().dims(v));
-    for (std::uint32_t i = 0; i < list.size(); ++i) list[i] = c.broadcast_to(call, list[i], common);
-    return list;
-  }
-};
-
-/// Constant padding; the list counts from the last dimension, before and behind. Negative padding cuts.
-struct LowerConstantPad {
-  static constexpr std::string_view op = "aten.constant_pad_nd";
+/// Padding of any mode.
+struct LowerPadOfMode {
+  static constexpr std::string_view op = "aten.pad";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    auto& b = c.builder();
-    const hlo::Value x = c.tensor(call, "self");
-    const hlo::Dims pad = c.integers(call, "pad");
-    const std::size_t rank = b.rank(x);
-    if (pad.size() % 2 != 0 || pad.size() > 2 * rank)
-      return c.fail(call, DiagnosticCode::eager_would_raise, "padding does not fit the dimensions");
-    hlo::Dims low(rank, 0), high(rank, 0);
-    for (std::size_t i = 0; 2 * i < pad.size(); ++i) {
-      low[rank - 1 - i] = pad[2 * i];
-      high[rank - 1 - i] = pad[2 * i + 1];
-    }
-    const Number value = call.has("value") ? c.number(call, "value") : Number(0);
-    return b.pad(x, c.scalar(b.dtype(x), value), low, high, hlo::Dims(rank, 0));
+    const auto mode = call.string("mode");
+    if (!mode || *mode == "constant") return LowerConstantPad::lower(c, call);
+    struct Mode {
+      std::string_view name;
+      PadMode mode;
+    };
+    constexpr std::array<Mode, 3> modes{
+        {{"reflect", PadMode::reflect}, {"replicate", PadMode::replicate}, {"circular", PadMode::circular}}};
+    for (const Mode& known : modes)
+      if (known.name == *mode)
+        return detail::pad_with_itself(c, c.tensor(call, "self"), c.integers(call, "pad"), known.mode);
+    return c.unsupported(call, "of this mode");
   }
 };
 
-/// The lower or upper triangle; the rest is zero.
-template <TextConstant Name, hlo::Direction How>
-struct LowerTriangle {
+/// Blocks of channels as blocks of pixels, or the other way.
+template <TextConstant Name, bool IsBack>
+struct LowerPixelShuffle {
   static constexpr std::string_view op = Name.view();
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
     const hlo::Value x = c.tensor(call, "self");
+    const std::int64_t r = c.integer(call, IsBack ? "downscale_factor" : "upscale_factor");
+    const hlo::Dims to = c.result_shape(call).dims;
     const std::size_t rank = b.rank(x);
-    if (rank < 2) return c.fail(call, DiagnosticCode::eager_would_raise, "needs a matrix");
-    // A name of their own: g++ 12 makes no list of sizes inside of a const shape in a constant expression.
-    const hlo::Dims sizes{b.dims(x)[rank - 2], b.dims(x)[rank - 1]};
-    const hlo::Shape matrix{DType::i64, sizes};
-    const hlo::Value diagonal = c.full(matrix, c.integer(call, "diagonal"));
-    const hlo::Value is_kept = b.compare(b.subtract(b.iota(matrix, 1), b.iota(matrix, 0)), diagonal, How);
-    return b.select(c.broadcast_to(call, is_kept, b.dims(x)), x, c.full_like(x, 0));
+    if (!x.valid() || rank < 3 || r < 1) return {};
+    // (..., C, r, r, H, W) against (..., C, H, r, W, r)
+    const hlo::Dims small = IsBack ? to : b.dims(x);
+    const std::int64_t channels = (IsBack ? b.dims(x) : to)[rank - 3];
+    hlo::Dims split, order;
+    for (std::size_t d = 0; d + 3 < rank; ++d) {
+      split.push_back(small[d]);
+      order.push_back(static_cast<std::int64_t>(d));
+    }
+    const std::int64_t h = small[rank - 2], w = small[rank - 1];
+    const auto first = static_cast<std::int64_t>(rank) - 3;
+    for (const std::int64_t size : IsBack ? hlo::Dims{channels, h, r, w, r} : hlo::Dims{channels, r, r, h, w})
+      split.push_back(size);
+    for (const std::int64_t place : IsBack ? hlo::Dims{0, 2, 4, 1, 3} : hlo::Dims{0, 3, 1, 4, 2})
+      order.push_back(first + place);
+    return b.reshape(b.transpose(b.reshape(x, split), order), to);
   }
 };
 
 /// The lowerings of this file.
-using ShapeLowerings =
-    lowerings<LowerIdentity, LowerNothing, LowerReshape, LowerExpand, LowerPermute, LowerTranspose,
-              LowerSwapAxes, LowerSwapDims, LowerMatrixTranspose, LowerMoveDim, LowerSlice, LowerNarrow, LowerSelect,
-              LowerSplit, LowerUnbind, LowerSelectScatter, LowerSliceScatter, LowerCat, LowerStack, LowerFlip, LowerRoll,
-              LowerRepeat, LowerRepeatInterleave, LowerBroadcastTensors, LowerAtLeast,
-              LowerMeshgrid, LowerCartesianProduct, LowerFlattenTensors, LowerUnflattenTensors, LowerConstantPad,
-              LowerTriangle<"aten.tril", hlo::Direction::le>, LowerTriangle<"aten.triu", hlo::Direction::ge>>;
+using ResamplingLowerings = lowerings<
+    LowerUpsampleNearest<false, "aten.upsample_nearest1d", "aten.upsample_nearest2d",
+                         "aten.upsample_nearest3d">,
+    LowerUpsampleNearest<true, "aten._upsample_nearest_exact1d", "aten._upsample_nearest_exact2d",
+                         "aten._upsample_nearest_exact3d">,
+    LowerUpsampleLinear<"aten.upsample_linear1d", "aten.upsample_bilinear2d", "aten.upsample_trilinear3d">,
+    LowerUpsampleByMatrix<true, false, "aten.upsample_bicubic2d">,
+    LowerUpsampleByMatrix<false, true, "aten._upsample_bilinear2d_aa">,
+    LowerUpsampleByMatrix<true, true, "aten._upsample_bicubic2d_aa">, LowerGridSampler, LowerInterpolate,
+    LowerPadWithItself<PadMode::reflect, "aten.reflection_pad1d", "aten.reflection_pad2d",
+                       "aten.reflection_pad3d">,
+    LowerPadWithItself<PadMode::replicate, "aten.replication_pad1d", "aten.replication_pad2d",
+                       "aten.replication_pad3d">,
+    LowerPadOfMode, LowerPixelShuffle<"aten.pixel_shuffle", false>,
+    LowerPixelShuffle<"aten.pixel_unshuffle", true>>;
 
 }  // namespace fxpass
 
-// ---- fxpass/lower/indexing.hpp
+// ---- fxpass/lower/gradients.hpp
 
 /// @file
-/// Operators that read and write by tensors of indices.
-///
-/// An index that eager would refuse is not noticed here: HLO moves a read, and a write by a single index, to the nearest
-/// place in range, and drops any other write. Negative indices count from the end where PyTorch says so.
+/// The gradients that are operators of their own: of convolutions, pools, norms, embeddings, softmax. All other gradients
+/// are written in operators that have lowerings anyway.
 
 namespace fxpass {
 
 namespace detail {
-
-/// Index tensors in `x[i, :, j]`: one for each dimension that is indexed, in one shape, none negative.
-struct AdvancedIndex {
-  hlo::Dims dims;            ///< indexed dimensions of the tensor, ascending
-  Pool<hlo::Value> indices;  ///< one for each
-  hlo::Dims shape;           ///< of every index
-  hlo::Dims result;          ///< of what is read, or written
-  hlo::Dims offset_dims;     ///< dimensions of the result that are whole dimensions of the tensor
-
-  [[nodiscard]] constexpr auto count() const -> std::int64_t {
-    return hlo::Shape{DType::i64, shape}.element_count();
+/// Which of the results `output_mask` asks for.
+constexpr auto wanted_results(const auto& c, const Call& call, std::size_t count) -> Pool<std::uint8_t> {
+  Pool<std::uint8_t> wanted;
+  wanted.resize(static_cast<std::uint32_t>(count), 1);
+  if (const auto given = call.given("output_mask"); given && given->is_sequence()) {
+    const auto list = c.graph().children(*given);
+    for (std::size_t i = 0; i < list.size() && i < count; ++i)
+      wanted[static_cast<std::uint32_t>(i)] = list[i].is(ArgumentKind::boolean) && !list[i].boolean() ? 0 : 1;
   }
-};
-
-/// Negative indices counted from the end of a dimension of size `size`.
-constexpr auto wrapped_index(auto& c, hlo::Value index, std::int64_t size) -> hlo::Value {
-  auto& b = c.builder();
-  if (!index.valid() || !dtype_info(b.dtype(index)).is_signed) return index;
-  const hlo::Value is_negative = b.compare(index, c.full_like(index, 0), hlo::Direction::lt);
-  return b.select(is_negative, b.add(index, c.full_like(index, size)), index);
+  return wanted;
 }
-
-/// Where the indices lead: PyTorch puts their shape where the first of them stands if they are neighbours, else in front.
-constexpr void place_index(const hlo::Dims& whole, AdvancedIndex& index) {
-  bool adjacent = true;
-  for (std::size_t i = 1; i < index.dims.size(); ++i) adjacent = adjacent && index.dims[i] == index.dims[i - 1] + 1;
-  const std::size_t front = adjacent && !index.dims.empty() ? static_cast<std::size_t>(index.dims[0]) : 0;
-  const auto append_index = [&] {
-    for (const std::int64_t size : index.shape) index.result.push_back(size);
-  };
-  std::size_t kept = 0;
-  for (std::size_t d = 0; d < whole.size(); ++d) {
-    if (index.dims.contains(static_cast<std::int64_t>(d))) continue;
-    if (kept++ == front) append_index();
-    index.offset_dims.push_back(static_cast<std::int64_t>(index.result.size()));
-    index.result.push_back(whole[d]);
-  }
-  if (kept <= front) append_index();
-}
-
-/// All indices as one array with an index vector last; a single index is its own vector.
-constexpr auto index_vectors(auto& c, const AdvancedIndex& index) -> hlo::Value {
-  auto& b = c.builder();
-  if (index.indices.size() == 1) return index.indices[0];
-  hlo::Dims column = index.shape;
-  column.push_back(1);
-  Pool<hlo::Value> columns;
-  for (const hlo::Value i : index.indices) columns.push_back(b.reshape(i, column));
-  return b.concatenate(columns.view(), static_cast<std::int64_t>(index.shape.size()));
-}
-
-/// Whether all indices together name one place: then a slice is read or updated, which XLA does in the tensor's
-/// own buffer.
-[[nodiscard]] constexpr auto is_single(const AdvancedIndex& index) -> bool { return index.count() == 1; }
-
-/// Starts and sizes of the slice that a single index names.
-struct SingleWindow {
-  Pool<hlo::Value> starts;
-  hlo::Dims sizes;
-};
-constexpr auto single_window(auto& c, hlo::Value x, const AdvancedIndex& index) -> SingleWindow {
-  auto& b = c.builder();
-  SingleWindow window{{}, b.dims(x)};
-  const DType type = b.dtype(index.indices[0]);
-  std::uint32_t next = 0;
-  for (std::size_t d = 0; d < window.sizes.size(); ++d) {
-    if (!index.dims.contains(static_cast<std::int64_t>(d))) {
-      window.starts.push_back(b.constant(type, 0));
-      continue;
-    }
-    window.starts.push_back(b.reshape(b.convert(index.indices[next++], type), {}));
-    window.sizes[d] = 1;
-  }
-  return window;
-}
-
-constexpr auto gather(auto& c, hlo::Value x, const AdvancedIndex& index) -> hlo::Value {
-  auto& b = c.builder();
-  if (!x.valid()) return x;
-  if (is_single(index)) {
-    const SingleWindow window = single_window(c, x, index);
-    return b.reshape(b.dynamic_slice(x, window.starts.view(), window.sizes), index.result);
-  }
-  hlo::Dims sizes = b.dims(x);
-  for (const std::int64_t d : index.dims) sizes[static_cast<std::size_t>(d)] = 1;
-  return b.gather(x, index_vectors(c, index),
-                  {index.offset_dims, index.dims, index.dims, static_cast<std::int64_t>(index.shape.size())}, sizes);
-}
-
-/// `updates`, of the shape `index.result`, put or combined into `x`.
-constexpr auto scatter(auto& c, hlo::Value x, const AdvancedIndex& index, hlo::Value updates,
-                       hlo::ComputationId combiner) -> hlo::Value {
-  return c.builder().scatter(
-      x, index_vectors(c, index), updates,
-      {index.offset_dims, index.dims, index.dims, static_cast<std::int64_t>(index.shape.size())}, combiner);
-}
-
-/// Writes `updates`, of the shape `index.result`; combined with what is there if `combine` is an operation.
-constexpr auto write(auto& c, hlo::Value x, const AdvancedIndex& index, hlo::Value updates,
-                     std::optional<hlo::Opcode> combine = {}) -> hlo::Value {
-  auto& b = c.builder();
-  if (!x.valid() || !updates.valid() || index.count() == 0) return x;
-  if (is_single(index)) {
-    // The index's own dimensions have size 1, so the result differs from the slice in such dimensions only; if the
-    // indices are not neighbours these stand in front, and the others keep their order.
-    const SingleWindow window = single_window(c, x, index);
-    hlo::Value source = b.reshape(updates, window.sizes);
-    if (combine) source = b.binary(*combine, b.dynamic_slice(x, window.starts.view(), window.sizes), source);
-    return b.dynamic_update_slice(x, source, window.starts.view());
-  }
-  return scatter(c, x, index, updates, b.scalar_computation(combine.value_or(hlo::Opcode::copy), b.dtype(x)));
-}
-
-/// One index tensor for one dimension.
-constexpr auto index_of_dim(auto& c, hlo::Value x, std::size_t dim, hlo::Value index) -> AdvancedIndex {
-  auto& b = c.builder();
-  AdvancedIndex result;
-  result.dims.push_back(static_cast<std::int64_t>(dim));
-  result.indices.push_back(index);
-  result.shape = b.dims(index);
-  place_index(b.dims(x), result);
-  return result;
-}
-
-/// The tensors of `x[...]`, None where a dimension is whole, as `aten.index` and `aten.index_put` take them. None if one
-/// of them is a mask, or fails.
-constexpr auto advanced_index(auto& c, const Call& call, hlo::Value x, Span<const hlo::Value> tensors)
-    -> std::optional<AdvancedIndex> {
-  auto& b = c.builder();
-  AdvancedIndex index;
-  for (std::size_t d = 0; d < tensors.size(); ++d) {
-    if (!tensors[d].valid()) continue;
-    if (d >= b.rank(x)) {
-      c.fail(call, DiagnosticCode::eager_would_raise, "more indices than dimensions");
-      return std::nullopt;
-    }
-    index.dims.push_back(static_cast<std::int64_t>(d));
-    index.shape = c.common_dims(call, index.shape, b.dims(tensors[d]));
-  }
-  // The indices may have different types; the widest of them holds all.
-  bool is_uniform = true;
-  for (const std::int64_t d : index.dims) {
-    const hlo::Value first = tensors[static_cast<std::size_t>(index.dims[0])];
-    is_uniform = is_uniform && b.dtype(tensors[static_cast<std::size_t>(d)]) == b.dtype(first);
-  }
-  for (const std::int64_t d : index.dims) {
-    hlo::Value i = tensors[static_cast<std::size_t>(d)];
-    if (!is_uniform) i = b.convert(i, DType::i64);
-    i = wrapped_index(c, i, b.dims(x)[static_cast<std::size_t>(d)]);
-    index.indices.push_back(c.broadcast_to(call, i, index.shape));
-  }
-  place_index(b.dims(x), index);
-  return index;
-}
-
-/// A mask among the indices of a write, and where it stands.
-struct MaskIndex {
-  hlo::Value mask;
-  std::size_t dim = 0;   ///< first dimension that the mask covers
-  bool is_alone = true;  ///< whether it is the only index
-};
-constexpr auto find_mask(auto& c, Span<const hlo::Value> tensors) -> std::optional<MaskIndex> {
-  std::optional<MaskIndex> found;
-  std::size_t count = 0;
-  for (std::size_t d = 0; d < tensors.size(); ++d) {
-    if (!tensors[d].valid()) continue;
-    ++count;
-    const DType type = c.builder().dtype(tensors[d]);
-    if (type == DType::boolean || type == DType::u8) found = MaskIndex{tensors[d], d, true};
-  }
-  if (found) found->is_alone = count == 1;
-  return found;
-}
-
-/// How many elements of a vector of truth values are true up to and with each; as s32.
-constexpr auto running_count(auto& c, hlo::Value mask) -> hlo::Value {
-  auto& b = c.builder();
-  hlo::Value sum = b.convert(mask, DType::i32);
-  const std::int64_t size = b.dims(mask)[0];
-  const hlo::Value zero = b.constant(DType::i32, 0);
-  for (std::int64_t shift = 1; shift < size; shift *= 2)
-    sum = b.add(sum, b.pad(sum, zero, {shift}, {-shift}, {0}));
-  return sum;
-}
-
-/// `values` where the mask is true. They come one for each true element, in order, or one for all.
-constexpr auto write_masked(auto& c, const Call& call, hlo::Value x, const MaskIndex& at, hlo::Value values)
-    -> hlo::Value {
-  auto& b = c.builder();
-  const hlo::Dims whole = b.dims(x), covered = b.dims(at.mask);
-  if (at.dim + covered.size() > whole.size())
-    return c.fail(call, DiagnosticCode::eager_would_raise, "the mask has more dimensions than the tensor");
-  hlo::Dims places;
-  for (std::size_t d = 0; d < covered.size(); ++d) places.push_back(static_cast<std::int64_t>(at.dim + d));
-  const hlo::Value mask = b.broadcast_in_dim(c.truth(at.mask), whole, places);
-
-  // What is written has the shape before + [number of true elements] + after.
-  const std::size_t behind = whole.size() - at.dim - covered.size();
-  const hlo::Dims given = b.dims(values);
-  if (given.size() <= behind || given[given.size() - 1 - behind] == 1) {
-    hlo::Dims spread = given;
-    if (given.size() > behind) {
-      spread.erase(given.size() - 1 - behind);
-      for (std::size_t d = 0; d < covered.size(); ++d) spread.insert(given.size() - 1 - behind, 1);
-    }
-    return b.select(mask, c.broadcast_to(call, b.reshape(values, spread), whole), x);
-  }
-  if (given.size() != behind + 1 + at.dim)
-    return c.unsupported(call, "values that broadcast over the dimensions before a mask");
-  // No values: eager takes them only if the mask is false everywhere.
-  if (given[at.dim] == 0) return x;
-  // The n-th true element takes the n-th value; the others read some value that the mask hides.
-  const std::int64_t count = b.shape(at.mask).element_count();
-  const hlo::Value flat = b.reshape(c.truth(at.mask), {count});
-  const hlo::Value ordinal = b.subtract(running_count(c, flat), b.full({DType::i32, {count}}, 1));
-  const hlo::Value taken = gather(c, values, index_of_dim(c, values, at.dim, b.reshape(ordinal, covered)));
-  return b.select(mask, c.broadcast_to(call, taken, whole), x);
-}
-
-/// The `indices` of a call as values, invalid where they are None.
-constexpr auto index_tensors(auto& c, const Call& call) -> Pool<hlo::Value> {
-  Pool<hlo::Value> tensors;
-  const auto list = call.list("indices");
-  if (!list) c.unsupported(call, "the list of indices is missing");
-  if (list)
-    for (const Argument& a : *list) tensors.push_back(a.is_none() ? hlo::Value{} : c.tensor(call, a, "indices"));
-  return tensors;
-}
-
-constexpr auto read(auto& c, const Call& call, hlo::Value x, Span<const hlo::Value> tensors) -> hlo::Value {
-  if (find_mask(c, tensors)) return c.unsupported(call, "read by a mask: the size of the result depends on the data");
-  const auto index = advanced_index(c, call, x, tensors);
-  return index ? gather(c, x, *index) : hlo::Value{};
-}
-
 }  // namespace detail
 
-struct LowerIndex {
-  static constexpr std::array<std::string_view, 2> op{"aten.index", "aten._unsafe_index"};
+/// Of a softmax, or of its logarithm, by its result.
+template <TextConstant Name, bool IsLogarithm>
+struct LowerSoftmaxGradient {
+  static constexpr std::string_view op = Name.view();
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const hlo::Value x = c.tensor(call, "self");
-    return detail::read(c, call, x, detail::index_tensors(c, call).view());
+    auto& b = c.builder();
+    const hlo::Value grad = c.accurate(c.tensor(call, "grad_output")), y = c.accurate(c.tensor(call, "output"));
+    if (!grad.valid() || !y.valid()) return {};
+    const hlo::Dims dims = b.rank(y) == 0 ? hlo::Dims{} : hlo::Dims{static_cast<std::int64_t>(c.dim(call, "dim", b.rank(y)))};
+    const auto sum = [&](hlo::Value v) {
+      return detail::spread_over(c, detail::reduce_keeping(c, v, dims, hlo::Opcode::add), y, dims);
+    };
+    if (IsLogarithm) return c.to_result(call, b.subtract(grad, b.multiply(b.exponential(y), sum(grad))));
+    const hlo::Value weighted = b.multiply(grad, y);
+    return c.to_result(call, b.subtract(weighted, b.multiply(y, sum(weighted))));
   }
 };
 
-struct LowerIndexPut {
-  static constexpr std::array<std::string_view, 2> op{"aten.index_put", "aten._unsafe_index_put"};
+/// Of an embedding's table: the sum of the gradients of each row.
+struct LowerEmbeddingGradient {
+  static constexpr std::string_view op = "aten.embedding_dense_backward";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
-    const hlo::Value x = c.tensor(call, "self");
-    const hlo::Value values = b.convert(c.tensor(call, "values"), b.dtype(x));
-    const bool accumulate = c.boolean(call, "accumulate");
-    const Pool<hlo::Value> tensors = detail::index_tensors(c, call);
-    if (const auto mask = detail::find_mask(c, tensors.view())) {
-      if (!mask->is_alone) return c.unsupported(call, "a mask beside other indices");
-      if (accumulate) return c.unsupported(call, "accumulation by a mask");
-      return detail::write_masked(c, call, x, *mask, values);
+    const hlo::Value given = c.tensor(call, "grad_output"), rows = c.tensor(call, "indices");
+    const hlo::Shape result = c.result_shape(call);
+    if (!given.valid() || !rows.valid()) return {};
+    const DType type = ops::accumulate_type(b.dtype(given));
+    const std::int64_t count = b.shape(rows).element_count(), width = result.dims[1];
+    const hlo::Value index = b.reshape(rows, {count});
+    hlo::Value grad = b.reshape(b.convert(given, type), {count, width});
+    const std::int64_t padding = c.integer(call, "padding_idx");
+    const hlo::Value is_padding = b.compare(index, c.full_like(index, padding), hlo::Direction::eq);
+    const auto by_row = [&](hlo::Value v) { return b.broadcast_in_dim(v, b.dims(grad), {0}); };
+    grad = b.select(by_row(is_padding), c.full_like(grad, 0), grad);
+    if (c.boolean(call, "scale_grad_by_freq")) {
+      // Divided by how often each row is used.
+      const hlo::Dims pairs{count, count};
+      const hlo::Value is_same = b.compare(b.broadcast_in_dim(index, pairs, {0}), b.broadcast_in_dim(index, pairs, {1}),
+                                           hlo::Direction::eq);
+      grad = b.divide(grad, by_row(detail::reduce(c, b.convert(is_same, type), {1}, hlo::Opcode::add)));
     }
-    const auto index = detail::advanced_index(c, call, x, tensors.view());
-    if (!index) return {};
-    const hlo::Value updates = c.broadcast_to(call, values, index->result);
-    return detail::write(c, x, *index, updates,
-                         accumulate ? std::optional(hlo::Opcode::add) : std::nullopt);
-  }
-};
-
-/// The elements of `source`, in order, where the mask is true. Eager raises if there are too few.
-struct LowerMaskedScatter {
-  static constexpr std::string_view op = "aten.masked_scatter";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    auto& b = c.builder();
-    const hlo::Dims whole = c.result_shape(call).dims;
-    const hlo::Value x = c.broadcast_to(call, c.tensor(call, "self"), whole);
-    const hlo::Value mask = c.broadcast_to(call, c.truth(c.tensor(call, "mask")), whole);
-    const hlo::Value source = b.convert(c.tensor(call, "source"), b.dtype(x));
-    if (!x.valid() || !mask.valid() || !source.valid()) return {};
-    return detail::write_masked(c, call, x, {mask, 0, true}, b.reshape(source, {b.shape(source).element_count()}));
-  }
-};
-
-struct LowerIndexSelect {
-  static constexpr std::string_view op = "aten.index_select";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    auto& b = c.builder();
-    const hlo::Value x = c.tensor(call, "self"), index = c.tensor(call, "index");
-    if (b.rank(x) == 0) return x;
-    const hlo::Value list = b.reshape(index, {b.shape(index).element_count()});
-    return detail::gather(c, x, detail::index_of_dim(c, x, c.dim(call, "dim", b.rank(x)), list));
-  }
-};
-
-struct LowerEmbedding {
-  static constexpr std::string_view op = "aten.embedding";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const hlo::Value table = c.tensor(call, "weight"), rows = c.tensor(call, "indices");
-    return detail::gather(c, table, detail::index_of_dim(c, table, 0, rows));
+    const hlo::Value zeros = c.full({type, result.dims}, 0);
+    return c.to_result(call, detail::write(c, zeros, detail::index_of_dim(c, zeros, 0, index), grad, hlo::Opcode::add));
   }
 };
 
 namespace detail {
-
-/// `index_copy`, `index_add`, `index_fill`: slices of `x` along a dimension, named by a list of indices.
-struct SlicesOfDim {
-  hlo::Value x;
-  AdvancedIndex index;
-};
-constexpr auto slices_of_dim(auto& c, const Call& call) -> SlicesOfDim {
+/// What all norms share: inverse * (g - mean(g) - y mean(g y)) over `dims`, g being the gradient times the weight.
+constexpr auto norm_gradient(auto& c, hlo::Value g, hlo::Value y, hlo::Value inverse, const hlo::Dims& dims) -> hlo::Value {
   auto& b = c.builder();
-  const hlo::Value x = c.tensor(call, "self"), given = c.tensor(call, "index");
-  const std::size_t dim = c.dim(call, "dim", b.rank(x));
-  // A tensor without dimensions counts as a list of one, here and in PyTorch.
-  const hlo::Value list = b.reshape(given, {b.shape(given).element_count()});
-  if (b.rank(x) != 0) return {x, index_of_dim(c, x, dim, list)};
-  return {b.reshape(x, {1}), index_of_dim(c, b.reshape(x, {1}), 0, list)};
+  const auto mean = [&](hlo::Value v) { return spread_over(c, mean_keeping(c, v, dims), v, dims); };
+  const hlo::Value centered = b.subtract(b.subtract(g, mean(g)), b.multiply(y, mean(b.multiply(g, y))));
+  return b.multiply(inverse, centered);
 }
-
 }  // namespace detail
 
-struct LowerIndexCopy {
-  static constexpr std::string_view op = "aten.index_copy";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+struct LowerLayerNormGradient {
+  static constexpr std::string_view op = "aten.native_layer_norm_backward";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
     auto& b = c.builder();
-    const detail::SlicesOfDim at = detail::slices_of_dim(c, call);
-    const hlo::Value source = b.convert(c.tensor(call, "source"), b.dtype(at.x));
-    return b.reshape(detail::write(c, at.x, at.index, b.reshape(source, at.index.result)), c.result_shape(call).dims);
+    const hlo::Value grad = c.accurate(c.tensor(call, "grad_out")), x = c.accurate(c.tensor(call, "input"));
+    const hlo::Value mean = c.accurate(c.tensor(call, "mean")), inverse = c.accurate(c.tensor(call, "rstd"));
+    if (!grad.valid() || !x.valid() || !mean.valid() || !inverse.valid()) return {};
+    const hlo::Dims dims = detail::normalized_dims(c, call, x);
+    const auto spread = [&](hlo::Value v) { return detail::spread_over(c, v, x, dims); };
+    const hlo::Value y = b.multiply(b.subtract(x, spread(mean)), spread(inverse));
+    hlo::Value g = grad;
+    if (call.has("weight"))
+      g = b.multiply(g, c.broadcast_to(call, c.accurate(c.tensor(call, "weight")), b.dims(x)));
+    hlo::Dims others;
+    for (std::size_t d = 0; d + dims.size() < b.rank(x); ++d) others.push_back(static_cast<std::int64_t>(d));
+    const auto wanted = detail::wanted_results(c, call, 3);
+    const auto sum = [&](hlo::Value v) { return detail::reduce(c, v, others, hlo::Opcode::add); };
+    return c.members(call, {wanted[0] ? detail::norm_gradient(c, g, y, spread(inverse), dims) : hlo::Value{},
+                            wanted[1] ? sum(b.multiply(grad, y)) : hlo::Value{}, wanted[2] ? sum(grad) : hlo::Value{}});
   }
 };
 
-struct LowerIndexAdd {
-  static constexpr std::string_view op = "aten.index_add";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+struct LowerGroupNormGradient {
+  static constexpr std::string_view op = "aten.native_group_norm_backward";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
     auto& b = c.builder();
-    const detail::SlicesOfDim at = detail::slices_of_dim(c, call);
-    hlo::Value source = b.convert(c.tensor(call, "source"), b.dtype(at.x));
-    if (const Number alpha = c.number(call, "alpha"); !alpha.is(1)) source = b.multiply(source, c.full_like(source, alpha));
-    return b.reshape(detail::write(c, at.x, at.index, b.reshape(source, at.index.result), hlo::Opcode::add),
-                     c.result_shape(call).dims);
+    const hlo::Value grad = c.accurate(c.tensor(call, "grad_out")), x = c.accurate(c.tensor(call, "input"));
+    const hlo::Value mean = c.accurate(c.tensor(call, "mean")), inverse = c.accurate(c.tensor(call, "rstd"));
+    if (!grad.valid() || !x.valid() || !mean.valid() || !inverse.valid()) return {};
+    const std::int64_t batch = c.integer(call, "N"), channels = c.integer(call, "C"), groups = c.integer(call, "group");
+    const std::int64_t inside = c.integer(call, "HxW");
+    if (groups < 1) return {};
+    const hlo::Dims grouped{batch, groups, channels / groups, inside};
+    const auto spread = [&](hlo::Value v) { return b.broadcast_in_dim(b.reshape(v, {batch, groups}), grouped, {0, 1}); };
+    const hlo::Value gradient = b.reshape(grad, grouped);
+    const hlo::Value y = b.multiply(b.subtract(b.reshape(x, grouped), spread(mean)), spread(inverse));
+    hlo::Value g = gradient;
+    if (call.has("weight")) {
+      const hlo::Value weight = b.reshape(c.accurate(c.tensor(call, "weight")), {groups, channels / groups});
+      g = b.multiply(g, b.broadcast_in_dim(weight, grouped, {1, 2}));
+    }
+    const auto wanted = detail::wanted_results(c, call, 3);
+    const auto by_channel = [&](hlo::Value v) {
+      return b.reshape(detail::reduce(c, v, {0, 3}, hlo::Opcode::add), {channels});
+    };
+    const hlo::Value of_input = detail::norm_gradient(c, g, y, spread(inverse), {2, 3});
+    return c.members(call, {wanted[0] ? b.reshape(of_input, b.dims(x)) : hlo::Value{},
+                            wanted[1] ? by_channel(b.multiply(gradient, y)) : hlo::Value{},
+                            wanted[2] ? by_channel(gradient) : hlo::Value{}});
   }
 };
 
-struct LowerIndexFill {
-  static constexpr std::string_view op = "aten.index_fill";
+/// Each gradient of a maximum pool goes to the place that was the highest.
+struct LowerMaxPoolGradient {
+  static constexpr std::string_view op = "aten.max_pool2d_with_indices_backward";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
-    detail::SlicesOfDim at = detail::slices_of_dim(c, call);
-    if (at.x.valid())
-      for (hlo::Value& i : Span(at.index.indices.begin(), at.index.indices.size()))
-        i = detail::wrapped_index(c, i, b.dims(at.x)[static_cast<std::size_t>(at.index.dims[0])]);
-    const Operand value = c.operand(call, "value");
-    const hlo::Value scalar =
-        value.is_number() ? c.scalar(b.dtype(at.x), *value.number) : b.convert(value.value, b.dtype(at.x));
-    return b.reshape(detail::write(c, at.x, at.index, b.broadcast(b.reshape(scalar, {}), at.index.result)),
-                     c.result_shape(call).dims);
+    const hlo::Value grad = c.accurate(c.tensor(call, "grad_output")), index = c.tensor(call, "indices");
+    const hlo::Shape result = c.result_shape(call);
+    if (!grad.valid() || !index.valid() || result.rank() < 2) return {};
+    const std::int64_t inside = result.dims[result.rank() - 1] * result.dims[result.rank() - 2];
+    const std::int64_t planes = inside == 0 ? 0 : result.element_count() / inside;
+    const std::int64_t given = planes == 0 ? 0 : b.shape(grad).element_count() / planes;
+    const hlo::Dims rows{planes, given}, flat{planes, inside};
+    const hlo::Value zeros = c.full({b.dtype(grad), flat}, 0);
+    const auto at = detail::place_of_each(c, 1, b.reshape(index, rows));
+    if (at.count() == 0) return c.full(result, 0);
+    const hlo::Value sum =
+        detail::scatter(c, zeros, at, b.reshape(grad, rows), b.scalar_computation(hlo::Opcode::add, b.dtype(grad)));
+    return c.to_result(call, b.reshape(sum, result.dims));
   }
 };
 
-namespace detail {
-
-/// `gather` and `scatter` name a place for each element of the index: its own, but `index` along `dim`.
-constexpr auto place_of_each(auto& c, std::size_t dim, hlo::Value index) -> AdvancedIndex {
-  auto& b = c.builder();
-  const hlo::Shape shape = b.shape(index);
-  AdvancedIndex result;
-  result.shape = shape.dims;
-  result.result = shape.dims;
-  for (std::size_t d = 0; d < shape.rank(); ++d) {
-    result.dims.push_back(static_cast<std::int64_t>(d));
-    result.indices.push_back(d == dim ? index : b.iota(shape, static_cast<std::int64_t>(d)));
-  }
-  return result;
-}
-
-/// The part of `source` that an index of shape `dims` covers.
-constexpr auto covered_part(auto& c, hlo::Value source, const hlo::Dims& dims) -> hlo::Value {
-  const std::size_t rank = dims.size();
-  return c.builder().slice(source, hlo::Dims(rank, 0), dims, hlo::Dims(rank, 1));
-}
-
-}  // namespace detail
-
-struct LowerGather {
-  static constexpr std::string_view op = "aten.gather";
+/// Each gradient of an average pool spread over its window.
+struct LowerAvgPoolGradient {
+  static constexpr std::string_view op = "aten.avg_pool2d_backward";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
-    const hlo::Value x = c.tensor(call, "self"), index = c.tensor(call, "index");
-    if (b.rank(x) == 0 || b.rank(index) == 0) return b.reshape(x, c.result_shape(call).dims);
-    return detail::gather(c, x, detail::place_of_each(c, c.dim(call, "dim", b.rank(x)), index));
+    const hlo::Value grad = c.accurate(c.tensor(call, "grad_output"));
+    const hlo::Shape result = c.result_shape(call);
+    if (!grad.valid()) return grad;
+    const DType type = b.dtype(grad);
+    const hlo::Value like = c.full({type, result.dims}, 1);
+    const auto pooling = detail::pooling_window(c, call, like, b.dims(grad), 2);
+    if (pooling.window.size() != result.rank()) return {};
+    hlo::Value divided;
+    if (call.has("divisor_override"))
+      divided = b.divide(grad, c.full_like(grad, c.integer(call, "divisor_override")));
+    else
+      divided = b.divide(grad, LowerAvgPool<2, "aten.avg_pool2d">::counts(c, call, like, pooling));
+    // Spread to the places of the windows, and summed over windows that run backwards.
+    hlo::Dims low, high, interior;
+    hlo::Window window;
+    for (std::size_t d = 0; d < result.rank(); ++d) {
+      const hlo::WindowDim& w = pooling.window[d];
+      const std::int64_t extent = (b.dims(grad)[d] - 1) * w.stride + 1;
+      low.push_back(w.size - 1 - w.padding_low);
+      high.push_back(result.dims[d] + w.size - 1 - extent - (w.size - 1 - w.padding_low));
+      interior.push_back(w.stride - 1);
+      window.push_back({w.size, 1, 0, 0, 1, 1, false});
+    }
+    const hlo::Value spread = b.pad(divided, c.scalar(type, 0), low, high, interior);
+    return c.to_result(call, b.reduce_window(spread, c.scalar(type, 0), window, b.scalar_computation(hlo::Opcode::add, type)));
   }
 };
 
-/// `scatter` by tensor or number, with or without a reduction, and `scatter_add`.
-struct LowerScatter {
-  static constexpr std::array<std::string_view, 3> op{"aten.scatter", "aten.scatter_add", "aten.scatter_reduce"};
+/// The same where the windows divide a dimension: by the transposed matrix of averages.
+struct LowerAdaptiveAvgPoolGradient {
+  static constexpr std::string_view op = "aten._adaptive_avg_pool2d_backward";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
-    const hlo::Value x = c.tensor(call, "self"), index = c.tensor(call, "index");
-    if (b.rank(x) == 0 || b.rank(index) == 0) return c.unsupported(call, "tensors without dimensions");
-    const auto combine = reduction(c, call);
-    if (!combine) return {};
-    const detail::AdvancedIndex at = detail::place_of_each(c, c.dim(call, "dim", b.rank(x)), index);
-    const hlo::Value updates =
-        call.has("value") ? c.full({b.dtype(x), at.result}, c.number(call, "value"))
-                          : detail::covered_part(c, b.convert(c.tensor(call, "src"), b.dtype(x)), at.result);
-    return detail::scatter(c, x, at, updates, b.scalar_computation(*combine, b.dtype(x)));
+    hlo::Value grad = c.accurate(c.tensor(call, "grad_output"));
+    const hlo::Shape result = c.result_shape(call);
+    if (!grad.valid() || result.rank() < 2) return {};
+    for (std::size_t d = result.rank() - 2; d < result.rank(); ++d) {
+      const std::int64_t parts = b.dims(grad)[d], size = result.dims[d];
+      Pool<double> weights;
+      weights.resize(static_cast<std::uint32_t>(parts * size), 0.0);
+      for (std::int64_t part = 0; part < parts; ++part) {
+        const std::int64_t first = part * size / parts, last = ((part + 1) * size + parts - 1) / parts;
+        for (std::int64_t i = first; i < last; ++i)
+          weights[static_cast<std::uint32_t>(part * size + i)] = 1.0 / static_cast<double>(last - first);
+      }
+      grad = detail::resample_by(c, grad, d, size, weights);
+    }
+    return c.to_result(call, grad);
+  }
+};
+
+/// Of a convolution: of its input a transposed convolution, of its kernel one of input and gradient that sums over the
+/// batch, of its bias a sum.
+struct LowerConvolutionGradient {
+  static constexpr std::string_view op = "aten.convolution_backward";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const hlo::Value grad = c.tensor(call, "grad_output"), x = c.tensor(call, "input"), weight = c.tensor(call, "weight");
+    if (!grad.valid() || !x.valid() || !weight.valid()) return {};
+    const std::size_t spatial = b.rank(weight) - 2;
+    Sizes s;
+    s.stride = detail::spatial_list(c, call, "stride", spatial, 1);
+    s.padding = detail::spatial_list(c, call, "padding", spatial, 0);
+    s.dilation = detail::spatial_list(c, call, "dilation", spatial, 1);
+    s.groups = c.integer(call, "groups");
+    if (s.groups < 1 || b.rank(x) != b.rank(weight)) return {};
+    const bool transposed = c.boolean(call, "transposed");
+    const auto wanted = detail::wanted_results(c, call, 3);
+    hlo::Value of_input, of_weight, of_bias;
+    // The gradient of a transposed convolution's input is a convolution of the gradient; for its kernel the two change places.
+    if (wanted[0]) of_input = transposed ? forward(c, grad, weight, s) : backward(c, grad, weight, b.dims(x), s);
+    if (wanted[1]) of_weight = transposed ? kernel(c, grad, x, b.dims(weight), s) : kernel(c, x, grad, b.dims(weight), s);
+    if (wanted[2]) {
+      const hlo::Value wide = c.accurate(grad);
+      of_bias = detail::reduce(c, wide, detail::all_but_channels(c, wide), hlo::Opcode::add);
+    }
+    return c.members(call, {of_input, of_weight, of_bias});
   }
 
  private:
-  static constexpr auto reduction(auto& c, const Call& call) -> std::optional<hlo::Opcode> {
-    if (call.schema().base() == "aten.scatter_add") return hlo::Opcode::add;
-    const std::string_view reduce = call.string("reduce").value_or("");
-    if (call.schema().base() == "aten.scatter_reduce" && !c.boolean(call, "include_self")) {
-      c.unsupported(call, "a reduction that leaves the tensor's own values out");
-      return std::nullopt;
-    }
-    if (reduce.empty()) return hlo::Opcode::copy;
-    if (reduce == "add" || reduce == "sum") return hlo::Opcode::add;
-    if (reduce == "multiply" || reduce == "prod") return hlo::Opcode::multiply;
-    if (reduce == "amax") return hlo::Opcode::maximum;
-    if (reduce == "amin") return hlo::Opcode::minimum;
-    c.unsupported(call, text_of("reduction '", reduce, "'"));
-    return std::nullopt;
-  }
-};
-
-/// Member of a tuple, or Python's `x[...]`: numbers, slices, None, `...` and tensors, alone or in a tuple.
-namespace detail {
-
-/// The places of a diagonal: one index for each of its two dimensions.
-struct Diagonal {
-  AdvancedIndex index;
-  hlo::Dims to_last;    ///< permutation that moves the diagonal, where `index` puts it, to the end
-  hlo::Dims from_last;  ///< and back
-};
-constexpr auto diagonal_of(auto& c, const Call& call, hlo::Value x) -> Diagonal {
-  auto& b = c.builder();
-  const hlo::Dims whole = b.dims(x);
-  const std::size_t dim1 = c.dim(call, "dim1", whole.size()), dim2 = c.dim(call, "dim2", whole.size());
-  Diagonal result;
-  if (whole.size() < 2 || dim1 == dim2) {
-    c.fail(call, DiagnosticCode::eager_would_raise, "a diagonal needs two different dimensions");
-    return result;
-  }
-  const std::int64_t offset = c.integer(call, "offset");
-  const std::int64_t below = std::max(-offset, std::int64_t{0}), above = std::max(offset, std::int64_t{0});
-  const std::int64_t length = std::max(std::min(whole[dim1] - below, whole[dim2] - above), std::int64_t{0});
-  const hlo::Value steps = b.iota({DType::i32, {length}}, 0);
-  for (const std::size_t d : {std::min(dim1, dim2), std::max(dim1, dim2)}) {
-    result.index.dims.push_back(static_cast<std::int64_t>(d));
-    result.index.indices.push_back(b.add(steps, c.full_like(steps, d == dim1 ? below : above)));
-  }
-  result.index.shape.push_back(length);
-  place_index(whole, result.index);
-  const auto last = static_cast<std::int64_t>(whole.size()) - 2;
-  std::int64_t at = 0;
-  while (result.index.offset_dims.contains(at)) ++at;
-  for (std::int64_t d = 0; d <= last; ++d) {
-    if (d != at) result.to_last.push_back(d);
-    result.from_last.push_back(d < at ? d : d == at ? last : d - 1);
-  }
-  result.to_last.push_back(at);
-  return result;
-}
-
-}  // namespace detail
-
-struct LowerDiagonal {
-  static constexpr std::array<std::string_view, 3> op{"aten.diagonal", "aten.diagonal_copy", "aten.linalg_diagonal"};
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const hlo::Value x = c.tensor(call, call.schema().find("self") ? "self" : "A");
-    const detail::Diagonal d = detail::diagonal_of(c, call, x);
-    if (d.index.dims.empty()) return {};
-    if (d.index.count() == 0) return c.full(c.result_shape(call), 0);
-    return c.builder().transpose(detail::gather(c, x, d.index), d.to_last);
-  }
-};
-
-struct LowerDiagonalScatter {
-  static constexpr std::string_view op = "aten.diagonal_scatter";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const hlo::Value x = c.tensor(call, "self"), source = c.tensor(call, "src");
-    const detail::Diagonal d = detail::diagonal_of(c, call, x);
-    if (d.index.dims.empty()) return {};
-    return detail::write(c, x, d.index, c.builder().transpose(source, d.from_last));
-  }
-};
-
-struct LowerGetItem {
-  static constexpr std::string_view op = "operator.getitem";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const auto of = call.given("self"), index = call.given("index");
-    if (!of || !index || !of->is_node()) return c.unsupported(call, "indexes no value of the graph");
-    if (c.graph().node(of->node()).value_kind == ValueKind::tuple) return member(c, call, of->node(), *index);
-    return IndexWalk(c, call, c.tensor(call, *of, "self")).run(*index);
-  }
-
- private:
-  static constexpr auto member(auto& c, const Call& call, NodeId of, const Argument& index) -> hlo::Value {
-    const Span<const hlo::Value> values = c.values(of);
-    const auto count = static_cast<std::int64_t>(c.graph().values(of).size());
-    if (!index.is(ArgumentKind::integer)) return c.unsupported(call, "a tuple is indexed by a known integer");
-    const std::int64_t at = index.integer() < 0 ? index.integer() + count : index.integer();
-    if (at < 0 || at >= count) return c.fail(call, DiagnosticCode::eager_would_raise, "there is no such member");
-    const auto place = static_cast<std::size_t>(at);
-    if (place < values.size() && values[place].valid()) return values[place];
-    return c.unsupported(call, text_of("result ", at, " of ", c.graph().name(of), " is not computed"));
-  }
-
-  /// Takes the entries of an index from left to right; `at` is the dimension of the result so far that comes next.
-  template <class Context>
-  class IndexWalk {
-   public:
-    constexpr IndexWalk(Context& c, const Call& call, hlo::Value x) : c_(c), call_(call), x_(x) {}
-
-    constexpr auto run(const Argument& index) -> hlo::Value {
-      if (!x_.valid()) return x_;
-      if (index.is(ArgumentKind::tuple)) {
-        const auto entries = c_.graph().children(index);
-        for (std::size_t i = 0; i < entries.size(); ++i) take(entries[i], entries.subspan(i + 1));
-      } else {
-        take(index, {});
-      }
-      if (!x_.valid() || tensors_.empty()) return x_;
-      tensors_.resize(static_cast<std::uint32_t>(c_.builder().rank(x_)), hlo::Value{});
-      return detail::read(c_, call_, x_, tensors_.view());
-    }
-
-   private:
-    constexpr void take(const Argument& entry, Span<const Argument> rest) {
-      auto& b = c_.builder();
-      switch (entry.kind()) {
-        case ArgumentKind::none: {
-          hlo::Dims dims = b.dims(x_);
-          dims.insert(at_++, 1);
-          x_ = b.reshape(x_, dims);
-          return;
-        }
-        case ArgumentKind::ellipsis: {
-          std::size_t behind = 0;
-          for (const Argument& a : rest) behind += dimensions_indexed(c_.graph(), a);
-          at_ = b.rank(x_) >= behind ? b.rank(x_) - behind : at_;
-          return;
-        }
-        case ArgumentKind::integer: x_ = detail::select(c_, call_, x_, at_, entry.integer()); return;
-        case ArgumentKind::slice: take_slice(entry); return;
-        case ArgumentKind::node: take_tensor(c_.tensor(call_, entry, "index")); return;
-        case ArgumentKind::list: take_list(c_.graph().children(entry)); return;
-        default: x_ = c_.unsupported(call_, "an index that is no number, slice, None, Ellipsis or tensor"); return;
-      }
-    }
-    constexpr void take_slice(const Argument& entry) {
-      const auto given = slice_argument(c_.graph(), entry);
-      if (!given) {
-        x_ = c_.unsupported(call_, "a slice with a bound that is no known integer");
-        return;
-      }
-      if (given->step < 1 || at_ >= c_.builder().rank(x_)) {
-        x_ = c_.fail(call_, DiagnosticCode::eager_would_raise,
-                     given->step < 1 ? "the step of a slice must be positive" : "more indices than dimensions");
-        return;
-      }
-      x_ = detail::slice(c_, x_, at_, clamp_slice(given->start, given->stop, given->step, c_.builder().dims(x_)[at_]));
-      ++at_;
-    }
-    constexpr void take_tensor(hlo::Value index) {
-      auto& b = c_.builder();
-      if (index.valid() && b.rank(index) == 0 && is_integral(b.dtype(index)) && at_ < b.rank(x_)) {
-        // As Python's number would: it takes no part in the rule that places the indices' shape.
-        const hlo::Value wrapped = detail::wrapped_index(c_, index, b.dims(x_)[at_]);
-        x_ = detail::gather(c_, x_, detail::index_of_dim(c_, x_, at_, wrapped));
-        return;
-      }
-      while (tensors_.size() < at_) tensors_.push_back({});
-      tensors_.push_back(index);
-      ++at_;
-    }
-    constexpr void take_list(Span<const Argument> items) {
-      Pool<std::int64_t> numbers;
-      for (const Argument& item : items) {
-        if (!item.is(ArgumentKind::integer)) {
-          x_ = c_.unsupported(call_, "a list of indices that are not all integers");
-          return;
-        }
-        numbers.push_back(item.integer());
-      }
-      take_tensor(c_.builder().constant(
-          DType::i64, hlo::Dims{static_cast<std::int64_t>(numbers.size())}, numbers.view()));
-    }
-
-    Context& c_;
-    const Call& call_;
-    hlo::Value x_;
-    std::size_t at_ = 0;
-    Pool<hlo::Value> tensors_;  ///< by dimension of `x_`
+  struct Sizes {
+    hlo::Dims stride, padding, dilation;
+    std::int64_t groups = 1;
   };
+  static constexpr auto type_of(auto& c, hlo::Value x) -> DType { return ops::accumulate_type(c.builder().dtype(x)); }
+
+  static constexpr auto forward(auto& c, hlo::Value x, hlo::Value weight, const Sizes& s) -> hlo::Value {
+    auto& b = c.builder();
+    hlo::Window window;
+    for (std::size_t d = 0; d < s.stride.size(); ++d)
+      window.push_back({b.dims(weight)[d + 2], s.stride[d], s.padding[d], s.padding[d], s.dilation[d], 1, false});
+    return b.convolution(x, weight, window, detail::convolution_labels(s.stride.size()), s.groups, 1, type_of(c, x));
+  }
+  /// [out, in / groups, ...] becomes [out / groups, in, ...] and runs backwards over the spread gradient.
+  static constexpr auto backward(auto& c, hlo::Value grad, hlo::Value weight, const hlo::Dims& input, const Sizes& s)
+      -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Dims dims = b.dims(weight);
+    const std::int64_t out = dims[0] / s.groups;
+    hlo::Dims split{s.groups, out, dims[1]}, order{1, 0, 2}, merged{out, s.groups * dims[1]};
+    hlo::Window window;
+    for (std::size_t d = 0; d < s.stride.size(); ++d) {
+      const std::int64_t size = dims[d + 2], reach = s.dilation[d] * (size - 1);
+      split.push_back(size);
+      order.push_back(static_cast<std::int64_t>(d + 3));
+      merged.push_back(size);
+      const std::int64_t low = reach - s.padding[d], spread = (b.dims(grad)[d + 2] - 1) * s.stride[d] + 1;
+      window.push_back({size, 1, low, input[d + 2] + reach - low - spread, s.dilation[d], s.stride[d], true});
+    }
+    hlo::ConvolutionDims labels = detail::convolution_labels(s.stride.size());
+    labels.kernel_input_feature = 0;
+    labels.kernel_output_feature = 1;
+    const hlo::Value turned = b.reshape(b.transpose(b.reshape(weight, split), order), merged);
+    return b.convolution(grad, turned, window, labels, s.groups, 1, type_of(c, grad));
+  }
+  /// Batches are features and features batches; the gradient is the kernel, with the stride as its dilation.
+  static constexpr auto kernel(auto& c, hlo::Value x, hlo::Value grad, const hlo::Dims& kernel_dims, const Sizes& s)
+      -> hlo::Value {
+    auto& b = c.builder();
+    hlo::Window window;
+    for (std::size_t d = 0; d < s.stride.size(); ++d) {
+      const std::int64_t size = b.dims(grad)[d + 2], covered = (kernel_dims[d + 2] - 1) * s.dilation[d] + (size - 1) * s.stride[d] + 1;
+      window.push_back({size, s.dilation[d], s.padding[d], covered - b.dims(x)[d + 2] - s.padding[d], s.stride[d], 1, false});
+    }
+    hlo::ConvolutionDims labels = detail::convolution_labels(s.stride.size());
+    labels.input_batch = 1;
+    labels.input_feature = 0;
+    labels.kernel_input_feature = 0;
+    labels.kernel_output_feature = 1;
+    labels.output_batch = 1;
+    labels.output_feature = 0;
+    return b.convolution(x, grad, window, labels, 1, s.groups, type_of(c, x));
+  }
+};
+
+/// Zero where a dropped element was; the others scaled.
+struct LowerDropoutGradient {
+  static constexpr std::string_view op = "aten.native_dropout_backward";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value grad = c.tensor(call, "grad_output"), mask = c.tensor(call, "mask");
+    if (!grad.valid() || !mask.valid()) return {};
+    const hlo::Value factor = b.multiply(c.accurate(b.convert(mask, b.dtype(grad))), c.full_like(c.accurate(grad), c.real(call, "scale")));
+    return c.to_result(call, b.multiply(c.accurate(grad), factor));
+  }
 };
 
 /// The lowerings of this file.
-using IndexingLowerings = lowerings<LowerIndex, LowerIndexPut, LowerMaskedScatter, LowerIndexSelect, LowerEmbedding,
-                                    LowerIndexCopy, LowerIndexAdd, LowerIndexFill, LowerGather, LowerScatter,
-                                    LowerDiagonal, LowerDiagonalScatter, LowerGetItem>;
+using GradientLowerings =
+    lowerings<LowerSoftmaxGradient<"aten._softmax_backward_data", false>,
+              LowerSoftmaxGradient<"aten._log_softmax_backward_data", true>, LowerEmbeddingGradient, LowerLayerNormGradient,
+              LowerGroupNormGradient, LowerMaxPoolGradient, LowerAvgPoolGradient, LowerAdaptiveAvgPoolGradient,
+              LowerConvolutionGradient, LowerDropoutGradient>;
 
 }  // namespace fxpass
 
@@ -25446,288 +30811,6 @@ struct LowerKernelCall {
 
 /// The lowerings of this file.
 using KernelLowerings = lowerings<LowerKernelCall>;
-
-}  // namespace fxpass
-
-// ---- fxpass/lower/losses.hpp
-
-/// @file
-/// Losses: how far predictions are from what is wanted. As in eager, halves are summed in float32.
-
-namespace fxpass {
-
-namespace detail {
-
-/// What becomes of the losses of all elements. The numbers are ATen's (at::Reduction); Python names them, and
-/// has one more.
-enum class LossReduction : std::int8_t { none, mean, sum, batch_mean };
-
-constexpr auto loss_reduction(auto& c, const Call& call) -> LossReduction {
-  constexpr std::array<std::string_view, 4> names{"none", "mean", "sum", "batchmean"};
-  for (const std::string_view old : {"size_average", "reduce"})
-    if (call.has(old)) c.unsupported(call, "with 'size_average' or 'reduce', which 'reduction' has replaced");
-  const auto given = call.given("reduction");
-  if (!given) return LossReduction::mean;
-  if (const auto name = call.string("reduction"))
-    for (std::size_t i = 0; i < names.size(); ++i)
-      if (names[i] == *name) return static_cast<LossReduction>(i);
-  const std::int64_t number = c.integer(call, "reduction");
-  if (number >= 0 && number <= 2) return static_cast<LossReduction>(number);
-  c.fail(call, DiagnosticCode::eager_would_raise, "there is no such reduction");
-  return LossReduction::mean;
-}
-
-/// The last step of a loss. `weight` is what a mean divides by instead of the number of losses.
-constexpr auto reduce_loss(auto& c, const Call& call, hlo::Value losses, hlo::Value weight = {})
-    -> hlo::Value {
-  auto& b = c.builder();
-  if (!losses.valid()) return losses;
-  const LossReduction reduction = loss_reduction(c, call);
-  if (reduction == LossReduction::none) return c.to_result(call, losses);
-  const hlo::Value sum = reduce(c, losses, hlo::iota_dims(b.rank(losses)), hlo::Opcode::add);
-  if (reduction == LossReduction::sum) return c.to_result(call, sum);
-  const bool by_batch = reduction == LossReduction::batch_mean && b.rank(losses) != 0;
-  const std::int64_t number = by_batch ? b.dims(losses)[0] : b.shape(losses).element_count();
-  return c.to_result(call, b.divide(sum, weight.valid() ? weight : c.full_like(sum, number)));
-}
-
-/// Prediction and target in one type and shape, halves as float32.
-constexpr auto loss_operands(auto& c, const Call& call) -> std::array<hlo::Value, 2> {
-  auto [x, y] = c.operands(call, Meeting::arithmetic, "self", "target");
-  return {c.accurate(x), c.accurate(y)};
-}
-
-// Element-wise losses of a difference.
-// -------------------------------------------------------------------------------
-struct SquaredError {
-  static constexpr auto of(auto& c, const Call&, hlo::Value difference) -> hlo::Value {
-    return c.builder().multiply(difference, difference);
-  }
-};
-struct AbsoluteError {
-  static constexpr auto of(auto& c, const Call&, hlo::Value difference) -> hlo::Value {
-    return c.builder().abs(difference);
-  }
-};
-/// Quadratic near 0 and linear beyond `beta`, with slope 1.
-struct SmoothAbsoluteError {
-  static constexpr auto of(auto& c, const Call& call, hlo::Value difference) -> hlo::Value {
-    auto& b = c.builder();
-    const double beta = c.real(call, "beta");
-    const hlo::Value a = b.abs(difference);
-    if (beta <= 0) return a;
-    const hlo::Value near = b.multiply(c.full_like(a, 0.5 / beta), b.multiply(a, a));
-    const hlo::Value far = b.subtract(a, c.full_like(a, 0.5 * beta));
-    return b.select(b.compare(a, c.full_like(a, beta), hlo::Direction::lt), near, far);
-  }
-};
-/// Quadratic near 0 and linear beyond `delta`, with that slope.
-struct HuberError {
-  static constexpr auto of(auto& c, const Call& call, hlo::Value difference) -> hlo::Value {
-    auto& b = c.builder();
-    const double delta = c.real(call, "delta");
-    const hlo::Value a = b.abs(difference);
-    const hlo::Value near = b.multiply(c.full_like(a, 0.5), b.multiply(a, a));
-    const hlo::Value far = b.multiply(c.full_like(a, delta), b.subtract(a, c.full_like(a, 0.5 * delta)));
-    return b.select(b.compare(a, c.full_like(a, delta), hlo::Direction::le), near, far);
-  }
-};
-
-}  // namespace detail
-
-template <TextConstant Name, class Error>
-struct LowerDifferenceLoss {
-  static constexpr std::string_view op = Name.view();
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const auto [x, y] = detail::loss_operands(c, call);
-    if (call.has("weight")) return c.unsupported(call, "with weights");
-    return detail::reduce_loss(c, call, Error::of(c, call, c.builder().subtract(x, y)));
-  }
-};
-
-/// -(y log x + (1 - y) log(1 - x)), where eager lets no logarithm go below -100.
-struct LowerBinaryCrossEntropy {
-  static constexpr std::string_view op = "aten.binary_cross_entropy";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    auto& b = c.builder();
-    const auto [x, y] = detail::loss_operands(c, call);
-    if (!x.valid() || !y.valid()) return {};
-    const hlo::Value one = c.full_like(x, 1.0), lowest = c.full_like(x, -100.0);
-    const hlo::Value if_true = b.maximum(b.log(x), lowest);
-    const hlo::Value if_false = b.maximum(b.log_plus_one(b.negate(x)), lowest);
-    hlo::Value loss = b.subtract(b.multiply(b.subtract(y, one), if_false), b.multiply(y, if_true));
-    if (call.has("weight"))
-      loss = b.multiply(
-          loss, c.broadcast_to(call, b.convert(c.tensor(call, "weight"), b.dtype(loss)), b.dims(loss)));
-    return detail::reduce_loss(c, call, loss);
-  }
-};
-
-/// The same of logits: (1 - y) x + w (log(1 + e^-|x|) + max(-x, 0)), w = 1 + (pos_weight - 1) y.
-struct LowerBinaryCrossEntropyWithLogits {
-  static constexpr std::string_view op = "aten.binary_cross_entropy_with_logits";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    auto& b = c.builder();
-    const auto [x, y] = detail::loss_operands(c, call);
-    if (!x.valid() || !y.valid()) return {};
-    // A copy: Clang reads no structured binding through a lambda in a constant expression.
-    const auto other = [&, like = x](std::string_view name) {
-      return c.broadcast_to(call, b.convert(c.tensor(call, name), b.dtype(like)), b.dims(like));
-    };
-    const hlo::Value one = c.full_like(x, 1.0), zero = c.full_like(x, 0.0);
-    hlo::Value tail = b.add(b.log_plus_one(b.exponential(b.negate(b.abs(x)))), b.maximum(b.negate(x), zero));
-    if (call.has("pos_weight"))
-      tail = b.multiply(tail, b.add(one, b.multiply(b.subtract(other("pos_weight"), one), y)));
-    hlo::Value loss = b.add(b.multiply(b.subtract(one, y), x), tail);
-    if (call.has("weight")) loss = b.multiply(loss, other("weight"));
-    return detail::reduce_loss(c, call, loss);
-  }
-};
-
-/// y (log y - x), and 0 where y is 0; with `log_target`, y is given by its logarithm.
-struct LowerKlDiv {
-  static constexpr std::string_view op = "aten.kl_div";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    auto& b = c.builder();
-    const auto [x, y] = detail::loss_operands(c, call);
-    if (!x.valid() || !y.valid()) return {};
-    if (c.boolean(call, "log_target"))
-      return detail::reduce_loss(c, call, b.multiply(b.exponential(y), b.subtract(y, x)));
-    const hlo::Value zero = c.full_like(y, 0.0);
-    const hlo::Value entropy =
-        b.select(b.compare(y, zero, hlo::Direction::eq), zero, b.multiply(y, b.log(y)));
-    return detail::reduce_loss(c, call, b.subtract(entropy, b.multiply(y, x)));
-  }
-};
-
-namespace detail {
-
-/// Losses of classes: minus the value of the wanted class, times its weight, and 0 for the class that is
-/// ignored.
-struct ClassLoss {
-  hlo::Value losses;
-  hlo::Value weights;  ///< of each, 0 for what is ignored
-};
-/// Needs classes in dimension 1 of `x`, or in its only one; `target` has the other dimensions, of integers.
-constexpr auto class_loss(auto& c, const Call& call, hlo::Value x, hlo::Value target) -> ClassLoss {
-  auto& b = c.builder();
-  if (!x.valid() || !target.valid()) return {};
-  const std::size_t dim = b.rank(x) == 1 ? 0 : 1;
-  const hlo::Value ignored =
-      b.compare(target, c.full_like(target, c.integer(call, "ignore_index")), hlo::Direction::eq);
-  const hlo::Value wanted = b.select(ignored, c.full_like(target, 0), target);
-  hlo::Dims others;
-  for (std::size_t d = 0; d < b.rank(x); ++d)
-    if (d != dim) others.push_back(static_cast<std::int64_t>(d));
-  // A class is picked by comparing with all of them: one reduction, where a gather would fetch elements one
-  // by one.
-  const hlo::Value classes = b.iota({b.dtype(target), b.dims(x)}, static_cast<std::int64_t>(dim));
-  const hlo::Value is_wanted =
-      b.compare(classes, b.broadcast_in_dim(wanted, b.dims(x), others), hlo::Direction::eq);
-  const auto pick = [&](hlo::Value from) {
-    return reduce(c, b.select(is_wanted, from, c.full_like(from, 0.0)), {static_cast<std::int64_t>(dim)},
-                  hlo::Opcode::add);
-  };
-  hlo::Value weight = c.full({b.dtype(x), b.dims(target)}, 1.0);
-  if (call.has("weight"))
-    weight = pick(b.broadcast_in_dim(b.convert(c.tensor(call, "weight"), b.dtype(x)), b.dims(x),
-                                     {static_cast<std::int64_t>(dim)}));
-  weight = b.select(ignored, c.full_like(weight, 0.0), weight);
-  const hlo::Value loss = b.negate(b.multiply(pick(x), weight));
-  return {b.select(ignored, c.full_like(loss, 0.0), loss), weight};
-}
-constexpr auto total(auto& c, hlo::Value x) -> hlo::Value {
-  return reduce(c, x, hlo::iota_dims(c.builder().rank(x)), hlo::Opcode::add);
-}
-
-}  // namespace detail
-
-/// Of log-probabilities.
-struct LowerNllLoss {
-  static constexpr std::array<std::string_view, 3> op{"aten.nll_loss", "aten.nll_loss_nd", "aten.nll_loss2d"};
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const hlo::Value x = c.accurate(c.tensor(call, "self"));
-    const auto loss = detail::class_loss(c, call, x, c.tensor(call, "target"));
-    if (!loss.losses.valid()) return {};
-    return detail::reduce_loss(c, call, loss.losses, detail::total(c, loss.weights));
-  }
-};
-
-/// The same with the sum of the weights beside it, which the gradient needs.
-struct LowerNllLossForward {
-  static constexpr std::array<std::string_view, 2> op{"aten.nll_loss_forward", "aten.nll_loss2d_forward"};
-  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
-    auto& b = c.builder();
-    const hlo::Value x = c.accurate(c.tensor(call, "self"));
-    const auto loss = detail::class_loss(c, call, x, c.tensor(call, "target"));
-    if (!loss.losses.valid()) return {};
-    const detail::LossReduction reduction = detail::loss_reduction(c, call);
-    if (reduction == detail::LossReduction::none)
-      return c.members(call, {loss.losses, c.scalar(b.dtype(x), 0.0)});
-    const hlo::Value weight = detail::total(c, loss.weights), sum = detail::total(c, loss.losses);
-    return c.members(call, {reduction == detail::LossReduction::mean ? b.divide(sum, weight) : sum, weight});
-  }
-};
-
-/// Of logits: the losses of their log-softmax over the classes. A target of floats gives the probability of
-/// each class.
-struct LowerCrossEntropyLoss {
-  static constexpr std::string_view op = "aten.cross_entropy_loss";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    auto& b = c.builder();
-    const hlo::Value logits = c.accurate(c.tensor(call, "self")), target = c.tensor(call, "target");
-    if (!logits.valid() || !target.valid()) return {};
-    const std::size_t dim = b.rank(logits) == 1 ? 0 : 1;
-    const hlo::Dims classes{static_cast<std::int64_t>(dim)};
-    const std::int64_t class_count = b.dims(logits)[dim];
-    const hlo::Value largest = detail::reduce_keeping(c, logits, classes, hlo::Opcode::maximum);
-    const hlo::Value shifted = b.subtract(logits, detail::spread_over(c, largest, logits, classes));
-    const hlo::Value sum = detail::reduce_keeping(c, b.exponential(shifted), classes, hlo::Opcode::add);
-    const hlo::Value x = b.subtract(shifted, detail::spread_over(c, b.log(sum), logits, classes));
-    const double smoothing = c.real(call, "label_smoothing");
-
-    hlo::Value weighted = x;
-    if (call.has("weight"))
-      weighted = b.multiply(
-          x, b.broadcast_in_dim(b.convert(c.tensor(call, "weight"), b.dtype(x)), b.dims(x), classes));
-    if (is_floating(b.dtype(target)))
-      return of_probabilities(c, call, weighted, target, smoothing, class_count);
-
-    const auto loss = detail::class_loss(c, call, x, target);
-    if (smoothing == 0) return detail::reduce_loss(c, call, loss.losses, detail::total(c, loss.weights));
-    // A part of the probability is spread over all classes.
-    const hlo::Value ignored =
-        b.compare(target, c.full_like(target, c.integer(call, "ignore_index")), hlo::Direction::eq);
-    const hlo::Value all = b.negate(detail::reduce(c, weighted, classes, hlo::Opcode::add));
-    const hlo::Value spread = b.select(ignored, c.full_like(all, 0.0), all);
-    const hlo::Value mixed =
-        b.add(b.multiply(c.full_like(spread, 1 - smoothing), loss.losses),
-              b.multiply(c.full_like(spread, smoothing / static_cast<double>(class_count)), spread));
-    return detail::reduce_loss(c, call, mixed, detail::total(c, loss.weights));
-  }
-
- private:
-  static constexpr auto of_probabilities(auto& c, const Call& call, hlo::Value x, hlo::Value target,
-                                         double smoothing, std::int64_t class_count) -> hlo::Value {
-    auto& b = c.builder();
-    const hlo::Dims classes{b.rank(x) == 1 ? 0 : 1};
-    hlo::Value probability = b.convert(target, b.dtype(x));
-    if (smoothing > 0)
-      probability = b.add(b.multiply(probability, c.full_like(x, 1 - smoothing)),
-                          c.full_like(x, smoothing / static_cast<double>(class_count)));
-    const hlo::Value losses =
-        b.negate(detail::reduce(c, b.multiply(x, probability), classes, hlo::Opcode::add));
-    return detail::reduce_loss(c, call, losses);
-  }
-};
-
-/// The lowerings of this file.
-using LossLowerings = lowerings<LowerDifferenceLoss<"aten.mse_loss", detail::SquaredError>,
-                                LowerDifferenceLoss<"aten.l1_loss", detail::AbsoluteError>,
-                                LowerDifferenceLoss<"aten.smooth_l1_loss", detail::SmoothAbsoluteError>,
-                                LowerDifferenceLoss<"aten.huber_loss", detail::HuberError>,
-                                LowerBinaryCrossEntropy, LowerBinaryCrossEntropyWithLogits, LowerKlDiv,
-                                LowerNllLoss, LowerNllLossForward, LowerCrossEntropyLoss>;
 
 }  // namespace fxpass
 
@@ -25977,6 +31060,17 @@ struct LowerAsStrided {
   }
 };
 
+/// The same, by strides that say nothing new as a rule: those of a reshape.
+struct LowerReshapeAlias {
+  static constexpr std::string_view op = "aten._reshape_alias";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const auto from = geometry_of(c.graph(), call.operand("self")), to = geometry_of(c.graph(), call.id());
+    const auto strides = from && to ? view_strides(*from, to->sizes.view()) : std::nullopt;
+    if (!strides || !(*strides == to->strides)) return LowerAsStrided::lower(c, call);
+    return c.builder().reshape(c.tensor(call, "self"), c.result_shape(call).dims);
+  }
+};
+
 /// A tensor with other elements in such a window.
 struct LowerAsStridedScatter {
   static constexpr std::string_view op = "aten.as_strided_scatter";
@@ -26061,6 +31155,7 @@ struct LowerConjugate {
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     return conjugate(c, c.tensor(call, "self"));
   }
+  /// The conjugate of `x`, whose call is another one's.
   static constexpr auto conjugate(auto& c, hlo::Value x) -> hlo::Value {
     auto& b = c.builder();
     return x.valid() && is_complex(b.dtype(x)) ? b.complex(b.real(x), b.negate(b.imag(x))) : x;
@@ -26088,780 +31183,8 @@ struct LowerConjugateTranspose {
 
 /// The lowerings of this file.
 using MemoryLowerings =
-    lowerings<LowerUnfold, LowerAsStrided, LowerAsStridedScatter, LowerViewDtype, LowerViewAsReal, LowerViewAsComplex,
-              LowerReal, LowerImag, LowerConjugate, LowerNegView, LowerConjugateTranspose>;
-
-}  // namespace fxpass
-
-// ---- fxpass/lower/normalization.hpp
-
-/// @file
-/// Layer, RMS, group and batch normalisation. Statistics are computed in float32 for halves.
-
-namespace fxpass {
-
-namespace detail {
-
-/// The last dimensions, as many as `normalized_shape` lists.
-constexpr auto normalized_dims(auto& c, const Call& call, hlo::Value x) -> hlo::Dims {
-  const std::size_t count = c.integers(call, "normalized_shape").size(), rank = c.builder().rank(x);
-  hlo::Dims dims;
-  for (std::size_t d = rank < count ? 0 : rank - count; d < rank; ++d) dims.push_back(static_cast<std::int64_t>(d));
-  return dims;
-}
-
-/// y * weight + bias, where given, aligned at the last dimension.
-constexpr auto scaled_and_shifted(auto& c, const Call& call, hlo::Value y) -> hlo::Value {
-  auto& b = c.builder();
-  const auto parameter = [&](std::string_view name) {
-    return c.broadcast_to(call, b.convert(c.tensor(call, name), b.dtype(y)), b.dims(y));
-  };
-  if (call.has("weight")) y = b.multiply(y, parameter("weight"));
-  if (call.schema().find("bias") && call.has("bias")) y = b.add(y, parameter("bias"));
-  return y;
-}
-
-struct Normalized {
-  hlo::Value value;
-  hlo::Value mean;  ///< this and the next with the reduced dimensions kept
-  hlo::Value inverse_deviation;
-};
-/// (x - mean) / sqrt(variance + eps) over `dims`.
-constexpr auto normalized(auto& c, hlo::Value x, const hlo::Dims& dims, double eps) -> Normalized {
-  auto& b = c.builder();
-  const hlo::Value mean = mean_keeping(c, x, dims);
-  const hlo::Value variance = variance_keeping(c, x, dims, 0.0);
-  const hlo::Value inverse = b.rsqrt(b.add(variance, c.full_like(variance, eps)));
-  const hlo::Value centered = b.subtract(x, spread_over(c, mean, x, dims));
-  return {b.multiply(centered, spread_over(c, inverse, x, dims)), mean, inverse};
-}
-
-}  // namespace detail
-
-struct LowerLayerNorm {
-  static constexpr std::string_view op = "aten.layer_norm";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const hlo::Value x = c.accurate(c.tensor(call, "input"));
-    const auto y = detail::normalized(c, x, detail::normalized_dims(c, call, x), c.real(call, "eps"));
-    return c.to_result(call, detail::scaled_and_shifted(c, call, y.value));
-  }
-};
-
-/// The same with mean and inverse deviation as further results.
-struct LowerNativeLayerNorm {
-  static constexpr std::string_view op = "aten.native_layer_norm";
-  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
-    const hlo::Value x = c.accurate(c.tensor(call, "input"));
-    const auto y = detail::normalized(c, x, detail::normalized_dims(c, call, x), c.real(call, "eps"));
-    return c.members(call, {detail::scaled_and_shifted(c, call, y.value), y.mean, y.inverse_deviation});
-  }
-};
-
-struct LowerRmsNorm {
-  static constexpr std::string_view op = "aten.rms_norm";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    return c.to_result(call, detail::scaled_and_shifted(c, call, parts(c, call).value));
-  }
-
-  /// x / sqrt(mean(x^2) + eps)
-  static constexpr auto parts(auto& c, const Call& call) -> detail::Normalized {
-    auto& b = c.builder();
-    const hlo::Value given = c.tensor(call, "input"), x = c.accurate(given);
-    const hlo::Dims dims = detail::normalized_dims(c, call, x);
-    // Without eps PyTorch takes the distance from 1 to the next number of the type it computes in.
-    const double eps = call.has("eps") ? c.real(call, "eps") : b.dtype(x) == DType::f64 ? 0x1p-52 : 0x1p-23;
-    const hlo::Value mean = detail::mean_keeping(c, b.multiply(x, x), dims);
-    const hlo::Value inverse = b.rsqrt(b.add(mean, c.full_like(mean, eps)));
-    return {b.multiply(x, detail::spread_over(c, inverse, x, dims)), mean, inverse};
-  }
-};
-
-struct LowerFusedRmsNorm {
-  static constexpr std::string_view op = "aten._fused_rms_norm";
-  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
-    const auto y = LowerRmsNorm::parts(c, call);
-    return c.members(call, {detail::scaled_and_shifted(c, call, y.value), y.inverse_deviation});
-  }
-};
-
-namespace detail {
-
-/// y * weight + bias along the channels, dimension 1.
-constexpr auto by_channel(auto& c, const Call& call, hlo::Value y) -> hlo::Value {
-  auto& b = c.builder();
-  const auto parameter = [&](std::string_view name) {
-    return b.broadcast_in_dim(b.convert(c.tensor(call, name), b.dtype(y)), b.dims(y), {1});
-  };
-  if (call.has("weight")) y = b.multiply(y, parameter("weight"));
-  if (call.has("bias")) y = b.add(y, parameter("bias"));
-  return y;
-}
-
-/// All dimensions but the channels.
-constexpr auto all_but_channels(auto& c, hlo::Value x) -> hlo::Dims {
-  hlo::Dims dims = hlo::iota_dims(c.builder().rank(x));
-  dims.erase(1);
-  return dims;
-}
-
-/// Groups of channels normalised together, [N, groups, rest].
-constexpr auto group_normalized(auto& c, hlo::Value x, std::int64_t groups, double eps) -> Normalized {
-  auto& b = c.builder();
-  if (!x.valid()) return {};
-  const hlo::Dims whole = b.dims(x);
-  const std::int64_t batch = whole[0];
-  const std::int64_t rest = batch * groups == 0 ? 0 : b.shape(x).element_count() / (batch * groups);
-  Normalized y = normalized(c, b.reshape(x, {batch, groups, rest}), {2}, eps);
-  y.value = b.reshape(y.value, whole);
-  return y;
-}
-
-}  // namespace detail
-
-struct LowerGroupNorm {
-  static constexpr std::string_view op = "aten.group_norm";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const hlo::Value x = c.accurate(c.tensor(call, "input"));
-    const auto y = detail::group_normalized(c, x, c.integer(call, "num_groups"), c.real(call, "eps"));
-    return c.to_result(call, detail::by_channel(c, call, y.value));
-  }
-};
-
-struct LowerNativeGroupNorm {
-  static constexpr std::string_view op = "aten.native_group_norm";
-  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
-    const hlo::Value x = c.accurate(c.tensor(call, "input"));
-    const auto y = detail::group_normalized(c, x, c.integer(call, "group"), c.real(call, "eps"));
-    return c.members(call, {detail::by_channel(c, call, y.value), y.mean, y.inverse_deviation});
-  }
-};
-
-// Batch normalisation --------------------------------------------------------------------------------------------------
-
-namespace detail {
-
-/// Everything that any form of batch normalisation gives.
-struct BatchNormalized {
-  hlo::Value value;
-  hlo::Value mean;  ///< of the batch; by channel, as the rest
-  hlo::Value inverse_deviation;
-  hlo::Value running_mean;  ///< the new ones
-  hlo::Value running_var;
-};
-
-/// The running statistic moved towards that of the batch: (1 - momentum) * old + momentum * new, in its own dtype.
-constexpr auto moved_statistic(auto& c, const Call& call, std::string_view name, hlo::Value batch, double momentum)
-    -> hlo::Value {
-  auto& b = c.builder();
-  if (!call.schema().find(name) || !call.has(name)) return {};
-  const hlo::Value old = c.tensor(call, name);
-  const hlo::Value wide = b.convert(old, b.dtype(batch));
-  const hlo::Value kept = b.multiply(wide, c.full_like(wide, 1.0 - momentum));
-  return b.convert(b.add(kept, b.multiply(batch, c.full_like(batch, momentum))), b.dtype(old));
-}
-
-/// By the batch's own statistics, or by the running ones.
-constexpr auto batch_normalized(auto& c, const Call& call, bool by_batch) -> BatchNormalized {
-  auto& b = c.builder();
-  const hlo::Value x = c.accurate(c.tensor(call, "input"));
-  if (!x.valid()) return {};
-  const double eps = c.real(call, "eps");
-  const hlo::Dims dims = all_but_channels(c, x);
-  if (!by_batch) {
-    const hlo::Value mean = b.convert(c.tensor(call, "running_mean"), b.dtype(x));
-    const hlo::Value variance = b.convert(c.tensor(call, "running_var"), b.dtype(x));
-    const hlo::Value inverse = b.rsqrt(b.add(variance, c.full_like(variance, eps)));
-    const hlo::Value centered = b.subtract(x, b.broadcast_in_dim(mean, b.dims(x), {1}));
-    const hlo::Value y = b.multiply(centered, b.broadcast_in_dim(inverse, b.dims(x), {1}));
-    return {by_channel(c, call, y), {}, {}, {}, {}};
-  }
-  const Normalized y = normalized(c, x, dims, eps);
-  const hlo::Dims channels{b.dims(x)[1]};
-  const double momentum = c.real(call, "momentum");
-  BatchNormalized result{by_channel(c, call, y.value), b.reshape(y.mean, channels),
-                         b.reshape(y.inverse_deviation, channels), {}, {}};
-  result.running_mean = moved_statistic(c, call, "running_mean", result.mean, momentum);
-  // The running variance takes the unbiased estimate, though the batch is normalised by the biased one.
-  const hlo::Value variance = b.reshape(variance_keeping(c, x, dims, 1.0), channels);
-  result.running_var = moved_statistic(c, call, "running_var", variance, momentum);
-  return result;
-}
-
-/// Whether a call normalises by the batch's statistics.
-constexpr auto is_training(auto& c, const Call& call) -> bool { return c.boolean(call, "training"); }
-
-/// What eager returns for statistics of the batch where there are none: nothing, [0].
-constexpr auto no_statistics(auto& c, const Call& call, std::size_t member) -> hlo::Value {
-  const auto metas = c.graph().values(call.id());
-  if (member >= metas.size() || !metas[member].known) return {};
-  const hlo::Shape shape = c.shape_of(metas[member]);
-  return shape.element_count() == 0 ? c.full(shape, 0) : hlo::Value{};
-}
-
-}  // namespace detail
-
-/// Outside training, or without statistics to keep. One that writes its statistics is rewritten by the passes.
-struct LowerBatchNorm {
-  static constexpr std::string_view op = "aten.batch_norm";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const bool by_batch = detail::is_training(c, call) || !call.has("running_mean");
-    return c.to_result(call, detail::batch_normalized(c, call, by_batch).value);
-  }
-};
-
-struct LowerNativeBatchNorm {
-  static constexpr std::array<std::string_view, 2> op{"aten.native_batch_norm", "aten._native_batch_norm_legit"};
-  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
-    const bool by_batch = detail::is_training(c, call);
-    const auto y = detail::batch_normalized(c, call, by_batch);
-    if (by_batch) return c.members(call, {y.value, y.mean, y.inverse_deviation});
-    return c.members(call, {y.value, detail::no_statistics(c, call, 1), detail::no_statistics(c, call, 2)});
-  }
-};
-
-struct LowerBatchNormInference {
-  static constexpr std::array<std::string_view, 2> op{"aten._native_batch_norm_legit_no_training",
-                                                      "aten._batch_norm_no_update"};
-  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
-    const auto y = detail::batch_normalized(c, call, false);
-    return c.members(call, {y.value, detail::no_statistics(c, call, 1), detail::no_statistics(c, call, 2),
-                                        detail::no_statistics(c, call, 3)});
-  }
-};
-
-/// With the new running statistics as results 3 and 4.
-struct LowerBatchNormFunctional {
-  static constexpr std::string_view op = "aten._native_batch_norm_legit_functional";
-  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
-    if (detail::is_training(c, call)) {
-      const auto y = detail::batch_normalized(c, call, true);
-      return c.members(call, {y.value, y.mean, y.inverse_deviation, y.running_mean, y.running_var});
-    }
-    const auto y = detail::batch_normalized(c, call, false);
-    return c.members(call, {y.value, detail::no_statistics(c, call, 1), detail::no_statistics(c, call, 2),
-                                        c.tensor(call, "running_mean"), c.tensor(call, "running_var")});
-  }
-};
-
-/// With an opaque reserve as result 3, and the new running statistics behind it.
-struct LowerBatchNormWithUpdate {
-  static constexpr std::string_view op = "aten._batch_norm_with_update_functional";
-  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
-    const auto y = detail::batch_normalized(c, call, true);
-    return c.members(call, {y.value, y.mean, y.inverse_deviation, detail::no_statistics(c, call, 3),
-                                        y.running_mean, y.running_var});
-  }
-};
-
-/// g * v / |v|, the norm over all dimensions but `dim`.
-struct LowerWeightNorm {
-  static constexpr std::string_view op = "aten._weight_norm";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    auto& b = c.builder();
-    const hlo::Value v = c.accurate(c.tensor(call, "v"));
-    const std::size_t rank = b.rank(v);
-    if (!v.valid() || rank == 0) return {};
-    // PyTorch's -1 stands for a norm over all dimensions.
-    const std::int64_t given = c.integer(call, "dim");
-    hlo::Dims dims;
-    for (std::size_t d = 0; d < rank; ++d)
-      if (given == -1 || d != c.dim(call, "dim", rank)) dims.push_back(static_cast<std::int64_t>(d));
-    const hlo::Value norm = detail::norm_keeping(c, v, dims, 2);
-    const hlo::Value scale = b.divide(b.reshape(c.accurate(c.tensor(call, "g")), b.dims(norm)), norm);
-    return c.to_result(call, b.multiply(v, detail::spread_over(c, scale, v, dims)));
-  }
-};
-
-/// The lowerings of this file.
-using NormalizationLowerings =
-    lowerings<LowerLayerNorm, LowerNativeLayerNorm, LowerRmsNorm, LowerFusedRmsNorm, LowerGroupNorm,
-              LowerNativeGroupNorm, LowerBatchNorm, LowerNativeBatchNorm, LowerBatchNormInference,
-              LowerBatchNormFunctional, LowerBatchNormWithUpdate, LowerWeightNorm>;
-
-}  // namespace fxpass
-
-// ---- fxpass/lower/pooling.hpp
-
-/// @file
-/// Pooling over the last one to three dimensions. Averages of halves are summed in float32.
-
-namespace fxpass {
-
-namespace detail {
-
-/// A window of a pooling operator over its spatial dimensions, which are the last ones of the tensor.
-struct PoolingWindow {
-  std::size_t first = 0;  ///< spatial dimension
-  hlo::Window window;     ///< over all dimensions of the tensor
-};
-
-/// Reads kernel, stride, padding, dilation. The result's sizes decide how far the last window reaches: with `ceil_mode`
-/// beyond the padding.
-constexpr auto pooling_window(auto& c, const Call& call, hlo::Value x, const hlo::Dims& result, std::size_t spatial)
-    -> PoolingWindow {
-  const hlo::Dims sizes = c.builder().dims(x);
-  const hlo::Dims kernel = spatial_list(c, call, "kernel_size", spatial, 1);
-  hlo::Dims stride = kernel;
-  if (call.has("stride")) {
-    const hlo::Dims given = c.integers(call, "stride");
-    if (!given.empty()) stride = spatial_list(c, call, "stride", spatial, 1);
-  }
-  const hlo::Dims padding = spatial_list(c, call, "padding", spatial, 0);
-  const hlo::Dims dilation = spatial_list(c, call, "dilation", spatial, 1);
-  PoolingWindow pooling;
-  if (sizes.size() < spatial || result.size() != sizes.size()) {
-    c.fail(call, DiagnosticCode::eager_would_raise, "too few dimensions");
-    return pooling;
-  }
-  pooling.first = sizes.size() - spatial;
-  for (std::size_t d = 0; d < pooling.first; ++d) pooling.window.push_back({});
-  for (std::size_t s = 0; s < spatial; ++s) {
-    const std::size_t d = pooling.first + s;
-    const std::int64_t covered = (result[d] - 1) * stride[s] + dilation[s] * (kernel[s] - 1) + 1;
-    const std::int64_t behind = covered - sizes[d] - padding[s];
-    pooling.window.push_back(
-        {kernel[s], stride[s], padding[s], behind > padding[s] ? behind : padding[s], dilation[s], 1, false});
-  }
-  return pooling;
-}
-
-}  // namespace detail
-
-/// The highest value of each window, with its place in the tensor's spatial dimensions, row by row, as second result
-/// of the forms that have it.
-template <std::size_t Spatial, TextConstant... Names>
-struct LowerMaxPool {
-  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
-  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
-    auto& b = c.builder();
-    const hlo::Value x = c.tensor(call, "self");
-    Pool<hlo::Value> results;
-    const auto metas = c.graph().values(call.id());
-    if (!x.valid() || metas.empty()) return results;
-    const auto pooling = detail::pooling_window(c, call, x, c.shape_of(metas[0]).dims, Spatial);
-    const DType type = b.dtype(x);
-    results.push_back(
-        b.reduce_window(x, b.lowest(type), pooling.window, b.scalar_computation(hlo::Opcode::maximum, type)));
-    if (metas.size() > 1) results.push_back(places(c, x, pooling));
-    return results;
-  }
-
- private:
-  /// Goes through the places of a window and keeps the best so far, as eager does: NaN counts as best, and of equal
-  /// values the first. Built from slices, since not every backend takes a window over pairs.
-  static constexpr auto places(auto& c, hlo::Value x, const detail::PoolingWindow& pooling) -> hlo::Value {
-    auto& b = c.builder();
-    const hlo::Dims sizes = b.dims(x);
-    const std::size_t rank = sizes.size();
-    hlo::Dims low(rank, 0), high(rank, 0), counts(rank, 1);
-    std::int64_t window_size = 1, spatial_size = 1;
-    for (std::size_t d = 0; d < rank; ++d) {
-      const hlo::WindowDim& w = pooling.window[d];
-      low[d] = w.padding_low;
-      high[d] = w.padding_high;
-      window_size *= w.size;
-      if (d >= pooling.first) spatial_size *= sizes[d];
-      counts[d] = (sizes[d] + low[d] + high[d] - w.window_dilation * (w.size - 1) - 1) / w.stride + 1;
-    }
-    // The place of each element, -1 in the padding.
-    hlo::Dims spatial;
-    for (std::size_t d = pooling.first; d < rank; ++d) spatial.push_back(sizes[d]);
-    const hlo::Value flat = b.reshape(b.iota({DType::i64, {spatial_size}}, 0), spatial);
-    hlo::Dims spatial_dims;
-    for (std::size_t d = pooling.first; d < rank; ++d) spatial_dims.push_back(static_cast<std::int64_t>(d));
-    const hlo::Dims no_interior(rank, 0);
-    const hlo::Value padded = b.pad(x, b.lowest(b.dtype(x)), low, high, no_interior);
-    const hlo::Value numbers = b.pad(b.broadcast_in_dim(flat, sizes, spatial_dims), b.constant(DType::i64, -1), low,
-                                     high, no_interior);
-    hlo::Value best, best_place;
-    for (std::int64_t n = 0; n < window_size; ++n) {
-      hlo::Dims start(rank, 0), limit = b.dims(padded), stride(rank, 1);
-      std::int64_t rest = n;
-      for (std::size_t d = rank; d-- > pooling.first;) {
-        const hlo::WindowDim& w = pooling.window[d];
-        start[d] = rest % w.size * w.window_dilation;
-        rest /= w.size;
-        stride[d] = w.stride;
-        limit[d] = start[d] + (counts[d] - 1) * w.stride + 1;
-      }
-      const hlo::Value value = b.slice(padded, start, limit, stride), place = b.slice(numbers, start, limit, stride);
-      if (n == 0) {
-        best = value;
-        best_place = place;
-        continue;
-      }
-      const hlo::Value zero = c.full_like(place, 0);
-      hlo::Value is_better = b.compare(value, best, hlo::Direction::gt);
-      if (is_floating(b.dtype(value))) is_better = b.or_(is_better, b.compare(value, value, hlo::Direction::ne));
-      is_better = b.or_(is_better, b.compare(best_place, zero, hlo::Direction::lt));
-      is_better = b.and_(is_better, b.compare(place, zero, hlo::Direction::ge));
-      best = b.select(is_better, value, best);
-      best_place = b.select(is_better, place, best_place);
-    }
-    return best_place;
-  }
-};
-
-template <std::size_t Spatial, TextConstant Name>
-struct LowerAvgPool {
-  static constexpr std::string_view op = Name.view();
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    auto& b = c.builder();
-    const hlo::Value x = c.accurate(c.tensor(call, "self"));
-    if (!x.valid()) return x;
-    const auto pooling = detail::pooling_window(c, call, x, c.result_shape(call).dims, Spatial);
-    const DType type = b.dtype(x);
-    const hlo::ComputationId add = b.scalar_computation(hlo::Opcode::add, type);
-    const hlo::Value zero = c.scalar(type, 0);
-    const hlo::Value sum = b.reduce_window(x, zero, pooling.window, add);
-    if (call.schema().find("divisor_override") && call.has("divisor_override"))
-      return c.to_result(call, b.divide(sum, c.full_like(sum, c.integer(call, "divisor_override"))));
-    return c.to_result(call, b.divide(sum, counts(c, call, x, pooling)));
-  }
-
- private:
-  /// How many elements each window counts: padding if `count_include_pad`, never what `ceil_mode` adds behind it.
-  static constexpr auto counts(auto& c, const Call& call, hlo::Value x, const detail::PoolingWindow& pooling)
-      -> hlo::Value {
-    auto& b = c.builder();
-    const bool with_padding = c.boolean(call, "count_include_pad");
-    const DType type = b.dtype(x);
-    hlo::Dims sizes = b.dims(x);
-    hlo::Window window = pooling.window;
-    for (std::size_t d = pooling.first; d < sizes.size(); ++d) {
-      hlo::WindowDim& w = window[d];
-      if (!with_padding) continue;
-      // Padding becomes elements; what is left behind it is beyond.
-      sizes[d] += 2 * w.padding_low;
-      w.padding_high -= w.padding_low;
-      w.padding_low = 0;
-    }
-    const hlo::Value ones = b.full({type, sizes}, 1);
-    return b.reduce_window(ones, c.scalar(type, 0), window, b.scalar_computation(hlo::Opcode::add, type));
-  }
-};
-
-/// Each dimension divided into as many parts as the result has places; their mean.
-template <std::size_t Spatial, TextConstant... Names>
-struct LowerAdaptiveAvgPool {
-  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    auto& b = c.builder();
-    hlo::Value x = c.accurate(c.tensor(call, "self"));
-    const hlo::Shape result = c.result_shape(call);
-    if (!x.valid()) return x;
-    hlo::Dims whole;
-    for (std::size_t d = b.rank(x) - Spatial; d < b.rank(x); ++d) {
-      const auto dim = static_cast<std::int64_t>(d);
-      if (result.dims[d] == 1)
-        whole.push_back(dim);
-      else if (result.dims[d] != b.dims(x)[d])
-        x = averaged(c, x, d, result.dims[d]);
-    }
-    if (!whole.empty()) x = detail::mean_keeping(c, x, whole);
-    return c.to_result(call, x);
-  }
-
- private:
-  /// By a matrix of averages: parts may overlap where the sizes do not divide.
-  static constexpr auto averaged(auto& c, hlo::Value x, std::size_t d, std::int64_t parts) -> hlo::Value {
-    auto& b = c.builder();
-    const std::int64_t size = b.dims(x)[d];
-    Pool<double> weights;
-    weights.resize(static_cast<std::uint32_t>(size * parts), 0.0);
-    for (std::int64_t part = 0; part < parts; ++part) {
-      const std::int64_t first = part * size / parts, last = ((part + 1) * size + parts - 1) / parts;
-      for (std::int64_t i = first; i < last; ++i)
-        weights[static_cast<std::uint32_t>(i * parts + part)] = 1.0 / static_cast<double>(last - first);
-    }
-    const hlo::Value matrix = b.constant(b.dtype(x), {size, parts}, weights.view());
-    const hlo::Value y = b.dot_general(x, matrix, {{static_cast<std::int64_t>(d)}, {0}, {}, {}}, b.dtype(x));
-    // The product puts the new dimension last.
-    hlo::Dims order;
-    for (std::size_t i = 0; i + 1 < b.rank(y); ++i) {
-      if (i == d) order.push_back(static_cast<std::int64_t>(b.rank(y)) - 1);
-      order.push_back(static_cast<std::int64_t>(i));
-    }
-    if (d + 1 == b.rank(y)) order.push_back(static_cast<std::int64_t>(d));
-    return b.transpose(y, order);
-  }
-};
-
-/// The lowerings of this file.
-using PoolingLowerings =
-    lowerings<LowerMaxPool<1, "aten.max_pool1d", "aten.max_pool1d_with_indices">,
-              LowerMaxPool<2, "aten.max_pool2d", "aten.max_pool2d_with_indices">,
-              LowerMaxPool<3, "aten.max_pool3d", "aten.max_pool3d_with_indices">, LowerAvgPool<1, "aten.avg_pool1d">,
-              LowerAvgPool<2, "aten.avg_pool2d">, LowerAvgPool<3, "aten.avg_pool3d">,
-              LowerAdaptiveAvgPool<1, "aten.adaptive_avg_pool1d">,
-              LowerAdaptiveAvgPool<2, "aten.adaptive_avg_pool2d", "aten._adaptive_avg_pool2d">,
-              LowerAdaptiveAvgPool<3, "aten.adaptive_avg_pool3d", "aten._adaptive_avg_pool3d">>;
-
-}  // namespace fxpass
-
-// ---- fxpass/lower/resampling.hpp
-
-/// @file
-/// Operators that enlarge or shrink images, pad them with themselves, and rearrange their elements. Which
-/// elements an output is made of is known when the program is compiled, so indices and weights are constants.
-
-namespace fxpass {
-
-namespace detail {
-
-/// The elements of `x` at `places` of one dimension.
-constexpr auto take_places(auto& c, hlo::Value x, std::size_t dim, const Pool<std::int64_t>& places)
-    -> hlo::Value {
-  auto& b = c.builder();
-  if (!x.valid()) return x;
-  const hlo::Dims count{static_cast<std::int64_t>(places.size())};
-  return gather(c, x, index_of_dim(c, x, dim, b.constant(DType::i64, count, places.view())));
-}
-
-/// One output element of a dimension that is resampled: two input elements, and the weight of the second.
-struct Blend {
-  Pool<std::int64_t> first;
-  Pool<std::int64_t> second;
-  Pool<double> weight;
-};
-
-/// How far apart input elements are for neighbouring outputs, by the rules of
-/// `torch.nn.functional.interpolate`: between the centres of the corner elements, else by the factor that was
-/// given or by the sizes.
-[[nodiscard]] constexpr auto resampling_step(std::int64_t in, std::int64_t out, bool align_corners,
-                                             std::optional<double> factor) -> double {
-  if (align_corners) return out > 1 ? static_cast<double>(in - 1) / static_cast<double>(out - 1) : 0.0;
-  if (factor && *factor > 0) return 1.0 / *factor;
-  return static_cast<double>(in) / static_cast<double>(out);
-}
-[[nodiscard]] constexpr auto whole_part(double x) -> std::int64_t { return static_cast<std::int64_t>(x); }
-
-/// Where the nearest element is for each output. Eager computes this in float32.
-[[nodiscard]] constexpr auto nearest_places(std::int64_t in, std::int64_t out, std::optional<double> factor,
-                                            bool exact) -> Pool<std::int64_t> {
-  Pool<std::int64_t> places;
-  const auto step = static_cast<float>(resampling_step(in, out, false, factor));
-  for (std::int64_t i = 0; i < out; ++i) {
-    const float at = (static_cast<float>(i) + (exact ? 0.5F : 0.0F)) * step;
-    const auto place = static_cast<std::int64_t>(at);
-    places.push_back(place < in - 1 ? place : in - 1);
-  }
-  return places;
-}
-[[nodiscard]] constexpr auto linear_blend(std::int64_t in, std::int64_t out, bool align_corners,
-                                          std::optional<double> factor) -> Blend {
-  Blend blend;
-  const double step = resampling_step(in, out, align_corners, factor);
-  for (std::int64_t i = 0; i < out; ++i) {
-    double at = align_corners ? step * static_cast<double>(i) : step * (static_cast<double>(i) + 0.5) - 0.5;
-    if (at < 0) at = 0;
-    std::int64_t low = whole_part(at);
-    if (low > in - 1) low = in - 1;
-    blend.first.push_back(low);
-    blend.second.push_back(low < in - 1 ? low + 1 : low);
-    blend.weight.push_back(at - static_cast<double>(low));
-  }
-  return blend;
-}
-
-/// The factor for spatial dimension `i`, which overloads spell as a list or one by one; none where it is not
-/// given.
-constexpr auto resampling_factor(auto& c, const Call& call, std::size_t i, std::size_t spatial)
-    -> std::optional<double> {
-  if (call.schema().find("scale_factors")) {
-    const auto factors = call.list("scale_factors");
-    if (!factors || i >= factors->size()) return std::nullopt;
-    const auto number = c.number_of((*factors)[i]);
-    return number ? std::optional<double>(number->real) : std::nullopt;
-  }
-  constexpr std::array<std::string_view, 3> names{"scales_d", "scales_h", "scales_w"};
-  const std::string_view name = spatial == 1 ? "scales" : names[3 - spatial + i];
-  if (!call.schema().find(name) || !call.has(name)) return std::nullopt;
-  return c.real(call, name);
-}
-/// The same as a function of the spatial dimension.
-constexpr auto given_factors(auto& c, const Call& call, hlo::Value x) {
-  const std::size_t spatial = c.builder().rank(x) > 2 ? c.builder().rank(x) - 2 : 1;
-  return [&c, &call, spatial](std::size_t i) { return resampling_factor(c, call, i, spatial); };
-}
-
-/// `x` with its spatial dimensions in the sizes of the result; `factor(i)` is what was given for the i-th.
-constexpr auto resample_nearest(auto& c, const Call& call, hlo::Value x, const auto& factor, bool exact)
-    -> hlo::Value {
-  auto& b = c.builder();
-  const hlo::Dims to = c.result_shape(call).dims;
-  if (!x.valid() || to.size() != b.rank(x)) return {};
-  for (std::size_t d = 2; d < to.size(); ++d)
-    x = take_places(c, x, d, nearest_places(b.dims(x)[d], to[d], factor(d - 2), exact));
-  return x;
-}
-constexpr auto resample_linear(auto& c, const Call& call, hlo::Value x, const auto& factor,
-                               bool align_corners) -> hlo::Value {
-  auto& b = c.builder();
-  const hlo::Dims to = c.result_shape(call).dims;
-  if (!x.valid() || to.size() != b.rank(x)) return {};
-  x = c.accurate(x);
-  for (std::size_t d = 2; d < to.size(); ++d) {
-    const Blend blend = linear_blend(b.dims(x)[d], to[d], align_corners, factor(d - 2));
-    const hlo::Value low = take_places(c, x, d, blend.first), high = take_places(c, x, d, blend.second);
-    const hlo::Value weights = b.constant(b.dtype(x), {to[d]}, blend.weight.view());
-    const hlo::Value weight = b.broadcast_in_dim(weights, b.dims(low), {static_cast<std::int64_t>(d)});
-    x = b.add(low, b.multiply(weight, b.subtract(high, low)));
-  }
-  return c.to_result(call, x);
-}
-
-}  // namespace detail
-
-/// Each output is the nearest input; `exact` measures from the centres of elements.
-template <bool IsExact, TextConstant... Names>
-struct LowerUpsampleNearest {
-  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const hlo::Value x = c.tensor(call, call.schema().find("input") ? "input" : "self");
-    return detail::resample_nearest(c, call, x, detail::given_factors(c, call, x), IsExact);
-  }
-};
-
-/// Each output is a blend of two inputs in each dimension.
-template <TextConstant... Names>
-struct LowerUpsampleLinear {
-  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const hlo::Value x = c.tensor(call, call.schema().find("input") ? "input" : "self");
-    return detail::resample_linear(c, call, x, detail::given_factors(c, call, x),
-                                   c.boolean(call, "align_corners"));
-  }
-};
-
-/// `torch.nn.functional.interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor)`
-struct LowerInterpolate {
-  static constexpr std::string_view op = "torch.nn.functional.interpolate";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const auto input = c.python_argument(call, 0, "input");
-    const auto given_mode = c.python_argument(call, 3, "mode");
-    if (!input) return c.unsupported(call, "without input");
-    const auto is_true = [&](std::size_t position, std::string_view name) {
-      const auto a = c.python_argument(call, position, name);
-      return a && a->is(ArgumentKind::boolean) && a->boolean();
-    };
-    const std::string_view mode = given_mode && given_mode->is(ArgumentKind::string)
-                                      ? std::string_view(c.graph().text(given_mode->text()))
-                                      : std::string_view("nearest");
-    const bool is_nearest = mode == "nearest" || mode == "nearest-exact";
-    if ((!is_nearest && mode != "linear" && mode != "bilinear" && mode != "trilinear") ||
-        is_true(6, "antialias"))
-      return c.unsupported(call, "of this mode");
-    // A factor that is computed anew is that of the sizes.
-    const bool by_sizes = is_true(5, "recompute_scale_factor");
-    const auto scale = by_sizes ? std::nullopt : c.python_argument(call, 2, "scale_factor");
-    const auto factor = [&](std::size_t i) -> std::optional<double> {
-      if (!scale) return std::nullopt;
-      const auto list = scale->is_sequence() ? c.graph().children(*scale) : Span<const Argument>(&*scale, 1);
-      const auto number = c.number_of(list[list.size() == 1 ? 0 : i]);
-      return number ? std::optional<double>(number->real) : std::nullopt;
-    };
-    const hlo::Value x = c.tensor(call, *input, "input");
-    if (is_nearest) return detail::resample_nearest(c, call, x, factor, mode == "nearest-exact");
-    return detail::resample_linear(c, call, x, factor, is_true(4, "align_corners"));
-  }
-};
-
-/// How a padded place outside of a dimension of size `size` is filled.
-enum class PadMode : std::uint8_t { reflect, replicate, circular };
-
-namespace detail {
-[[nodiscard]] constexpr auto padded_place(std::int64_t at, std::int64_t size, PadMode mode) -> std::int64_t {
-  if (at >= 0 && at < size) return at;
-  if (mode == PadMode::replicate) return at < 0 ? 0 : size - 1;
-  if (mode == PadMode::circular) return (at % size + size) % size;
-  return at < 0 ? -at : 2 * (size - 1) - at;
-}
-/// `x` padded with itself. `padding` begins with the last dimension, as PyTorch's lists do.
-constexpr auto pad_with_itself(auto& c, hlo::Value x, const hlo::Dims& padding, PadMode mode) -> hlo::Value {
-  auto& b = c.builder();
-  for (std::size_t k = 0; 2 * k + 1 < padding.size() && x.valid() && k < b.rank(x); ++k) {
-    const std::size_t d = b.rank(x) - 1 - k;
-    const std::int64_t size = b.dims(x)[d], low = padding[2 * k], high = padding[2 * k + 1];
-    if (low == 0 && high == 0) continue;
-    Pool<std::int64_t> places;
-    for (std::int64_t i = -low; i < size + high; ++i) places.push_back(padded_place(i, size, mode));
-    x = take_places(c, x, d, places);
-  }
-  return x;
-}
-}  // namespace detail
-
-template <PadMode Mode, TextConstant... Names>
-struct LowerPadWithItself {
-  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    return detail::pad_with_itself(c, c.tensor(call, "self"), c.integers(call, "padding"), Mode);
-  }
-};
-
-/// Padding of any mode.
-struct LowerPadOfMode {
-  static constexpr std::string_view op = "aten.pad";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    const auto mode = call.string("mode");
-    if (!mode || *mode == "constant") return LowerConstantPad::lower(c, call);
-    struct Mode {
-      std::string_view name;
-      PadMode mode;
-    };
-    constexpr std::array<Mode, 3> modes{
-        {{"reflect", PadMode::reflect}, {"replicate", PadMode::replicate}, {"circular", PadMode::circular}}};
-    for (const Mode& known : modes)
-      if (known.name == *mode)
-        return detail::pad_with_itself(c, c.tensor(call, "self"), c.integers(call, "pad"), known.mode);
-    return c.unsupported(call, "of this mode");
-  }
-};
-
-/// Blocks of channels as blocks of pixels, or the other way.
-template <TextConstant Name, bool IsBack>
-struct LowerPixelShuffle {
-  static constexpr std::string_view op = Name.view();
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    auto& b = c.builder();
-    const hlo::Value x = c.tensor(call, "self");
-    const std::int64_t r = c.integer(call, IsBack ? "downscale_factor" : "upscale_factor");
-    const hlo::Dims to = c.result_shape(call).dims;
-    const std::size_t rank = b.rank(x);
-    if (!x.valid() || rank < 3 || r < 1) return {};
-    // (..., C, r, r, H, W) against (..., C, H, r, W, r)
-    const hlo::Dims small = IsBack ? to : b.dims(x);
-    const std::int64_t channels = (IsBack ? b.dims(x) : to)[rank - 3];
-    hlo::Dims split, order;
-    for (std::size_t d = 0; d + 3 < rank; ++d) {
-      split.push_back(small[d]);
-      order.push_back(static_cast<std::int64_t>(d));
-    }
-    const std::int64_t h = small[rank - 2], w = small[rank - 1];
-    const auto first = static_cast<std::int64_t>(rank) - 3;
-    for (const std::int64_t size : IsBack ? hlo::Dims{channels, h, r, w, r} : hlo::Dims{channels, r, r, h, w})
-      split.push_back(size);
-    for (const std::int64_t place : IsBack ? hlo::Dims{0, 2, 4, 1, 3} : hlo::Dims{0, 3, 1, 4, 2})
-      order.push_back(first + place);
-    return b.reshape(b.transpose(b.reshape(x, split), order), to);
-  }
-};
-
-/// The lowerings of this file.
-using ResamplingLowerings = lowerings<
-    LowerUpsampleNearest<false, "aten.upsample_nearest1d", "aten.upsample_nearest2d",
-                         "aten.upsample_nearest3d">,
-    LowerUpsampleNearest<true, "aten._upsample_nearest_exact1d", "aten._upsample_nearest_exact2d",
-                         "aten._upsample_nearest_exact3d">,
-    LowerUpsampleLinear<"aten.upsample_linear1d", "aten.upsample_bilinear2d", "aten.upsample_trilinear3d">,
-    LowerInterpolate,
-    LowerPadWithItself<PadMode::reflect, "aten.reflection_pad1d", "aten.reflection_pad2d",
-                       "aten.reflection_pad3d">,
-    LowerPadWithItself<PadMode::replicate, "aten.replication_pad1d", "aten.replication_pad2d",
-                       "aten.replication_pad3d">,
-    LowerPadOfMode, LowerPixelShuffle<"aten.pixel_shuffle", false>,
-    LowerPixelShuffle<"aten.pixel_unshuffle", true>>;
+    lowerings<LowerUnfold, LowerAsStrided, LowerReshapeAlias, LowerAsStridedScatter, LowerViewDtype, LowerViewAsReal,
+              LowerViewAsComplex, LowerReal, LowerImag, LowerConjugate, LowerNegView, LowerConjugateTranspose>;
 
 }  // namespace fxpass
 
@@ -26994,9 +31317,1089 @@ struct LowerKthValue {
   }
 };
 
+namespace detail {
+/// The element of each line that stands at `place`, a number for each line with the dimension kept.
+constexpr auto pick_along(auto& c, hlo::Value x, std::size_t dim, hlo::Value place) -> hlo::Value {
+  auto& b = c.builder();
+  const hlo::Dims dims{static_cast<std::int64_t>(dim)};
+  const hlo::Value numbers = b.iota({DType::i64, b.dims(x)}, dims[0]);
+  const hlo::Value is_there = b.compare(numbers, spread_over(c, place, x, dims), hlo::Direction::eq);
+  return reduce_keeping(c, b.select(is_there, x, c.full_like(x, 0)), dims, hlo::Opcode::add);
+}
+}  // namespace detail
+
+/// The median of what is not NaN; NaN where there is nothing else.
+struct LowerNanMedian {
+  static constexpr std::string_view op = "aten.nanmedian";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    if (!x.valid()) return {};
+    const bool is_whole = !call.schema().find("dim");
+    const hlo::Dims all{b.shape(x).element_count()};
+    const hlo::Value line = is_whole || b.rank(x) == 0 ? b.reshape(x, all) : x;
+    const std::size_t dim = is_whole ? 0 : c.dim(call, "dim", b.rank(x));
+    const hlo::Dims dims{static_cast<std::int64_t>(dim)};
+    const auto sorted = detail::sort_along(c, line, dim, false);
+    const hlo::Value is_number = b.convert(b.compare(line, line, hlo::Direction::eq), DType::i64);
+    const hlo::Value count = detail::reduce_keeping(c, is_number, dims, hlo::Opcode::add);
+    // The lower one of two in the middle, and the first of all where there are NaN alone.
+    const hlo::Value one = c.full_like(count, 1);
+    const hlo::Value place = b.divide(b.maximum(b.subtract(count, one), c.full_like(count, 0)), c.full_like(count, 2));
+    return c.members(call, {detail::pick_along(c, sorted.values, dim, place),
+                            detail::pick_along(c, sorted.places, dim, place)});
+  }
+};
+
+/// The most frequent value of each line, the smallest of several, and the last place that has it.
+struct LowerMode {
+  static constexpr std::string_view op = "aten.mode";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    if (!x.valid()) return {};
+    if (b.rank(x) == 0) return c.members(call, {x, b.constant(DType::i64, 0)});
+    const std::size_t dim = c.dim(call, "dim", b.rank(x));
+    const auto along = static_cast<std::int64_t>(dim);
+    const auto sorted = detail::sort_along(c, x, dim, false);
+    const std::int64_t size = b.dims(x)[dim];
+    // How many equal elements there are up to each: its place less that of the first of them.
+    const hlo::Value place = b.iota({DType::i64, b.dims(x)}, along);
+    hlo::Value begins = place;
+    if (size > 1) {
+      const hlo::Value before = b.slice_in_dim(sorted.values, along, 0, size - 1);
+      const hlo::Value differs = b.compare(b.slice_in_dim(sorted.values, along, 1, size), before, hlo::Direction::ne);
+      hlo::Dims low(b.rank(x), 0);
+      low[dim] = 1;
+      const hlo::Value is_first =
+          b.pad(differs, b.constant(DType::boolean, true), low, hlo::Dims(b.rank(x), 0), hlo::Dims(b.rank(x), 0));
+      begins = detail::accumulate(c, b.select(is_first, place, c.full_like(place, 0)), dim, c.scalar(DType::i64, 0),
+                                  [&](auto a, auto d) { return b.maximum(a, d); });
+    }
+    const auto most = detail::extreme_along(c, b.subtract(place, begins), dim, hlo::Opcode::maximum);
+    return c.members(call, {detail::pick_along(c, sorted.values, dim, most.place),
+                            detail::pick_along(c, sorted.places, dim, most.place)});
+  }
+};
+
+/// The element at a part of the way from the smallest to the largest, or between the two that are nearest.
+template <TextConstant Name, bool IgnoresNan>
+struct LowerQuantile {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    hlo::Value x = c.tensor(call, "self");
+    const Operand q = c.operand(call, "q");
+    if (!x.valid()) return x;
+    const hlo::Dims all{b.shape(x).element_count()};
+    if (!call.has("dim") || b.rank(x) == 0) x = b.reshape(x, all);
+    const std::size_t dim = call.has("dim") ? c.dim(call, "dim", b.rank(x)) : 0;
+    const hlo::Dims dims{static_cast<std::int64_t>(dim)};
+    const DType type = b.dtype(x);
+    const hlo::Value sorted = detail::sort_along(c, x, dim, false).values;
+    const hlo::Value is_number = b.convert(b.compare(x, x, hlo::Direction::eq), DType::i64);
+    const hlo::Value count = detail::reduce_keeping(c, is_number, dims, hlo::Opcode::add);
+    const hlo::Value last = c.full_like(count, b.dims(x)[dim] - 1);
+    const hlo::Value zero = c.full_like(count, 0);
+    const hlo::Value highest = IgnoresNan ? b.maximum(b.subtract(count, c.full_like(count, 1)), zero) : last;
+    const hlo::Value has_nan = b.compare(count, c.full_like(count, b.dims(x)[dim]), hlo::Direction::lt);
+
+    const hlo::Value line = q.is_number() ? hlo::Value{} : b.convert(q.value, type);
+    const std::int64_t quantiles = q.is_number() || b.rank(q.value) == 0 ? 1 : b.dims(q.value)[0];
+    Pool<hlo::Value> results;
+    for (std::int64_t i = 0; i < quantiles; ++i) {
+      const hlo::Value at = q.is_number()        ? c.scalar(type, q.number->real)
+                            : b.rank(line) == 0 ? line
+                                                : b.reshape(b.slice_in_dim(line, 0, i, i + 1), {});
+      hlo::Value rank = b.multiply(b.broadcast(at, b.dims(highest)), b.convert(highest, type));
+      // One NaN makes all of it NaN: the last in order is one.
+      if (!IgnoresNan) rank = b.select(has_nan, b.convert(last, type), rank);
+      const hlo::Value one = b.reshape(interpolated(c, call, sorted, dim, rank), dropped(b.dims(rank), dim));
+      hlo::Dims stacked = b.dims(one);
+      stacked.insert(0, 1);
+      results.push_back(b.reshape(one, stacked));
+    }
+    if (results.empty()) return c.full(c.result_shape(call), 0);
+    return b.reshape(b.concatenate(results.view(), 0), c.result_shape(call).dims);
+  }
+
+ private:
+  static constexpr auto dropped(hlo::Dims dims, std::size_t dim) -> hlo::Dims {
+    dims.erase(dim);
+    return dims;
+  }
+  static constexpr auto interpolated(auto& c, const Call& call, hlo::Value sorted, std::size_t dim, hlo::Value rank)
+      -> hlo::Value {
+    auto& b = c.builder();
+    const std::string_view how = call.string("interpolation").value_or("linear");
+    const auto pick = [&](hlo::Value place) { return detail::pick_along(c, sorted, dim, b.convert(place, DType::i64)); };
+    if (how == "lower") return pick(b.floor(rank));
+    if (how == "higher") return pick(b.ceil(rank));
+    if (how == "nearest") return pick(b.round_nearest_even(rank));
+    if (how != "linear" && how != "midpoint") return c.unsupported(call, text_of("interpolation '", how, "'"));
+    const hlo::Value below = pick(b.floor(rank)), above = pick(b.ceil(rank));
+    const hlo::Value weight = how == "linear" ? b.subtract(rank, b.floor(rank)) : c.full_like(rank, 0.5);
+    // From the nearer end, as `lerp`.
+    const hlo::Value difference = b.subtract(above, below);
+    const hlo::Value from_end = b.subtract(above, b.multiply(difference, b.subtract(c.full_like(weight, 1), weight)));
+    const hlo::Value is_near = b.compare(weight, c.full_like(weight, 0.5), hlo::Direction::lt);
+    return b.select(is_near, b.add(below, b.multiply(weight, difference)), from_end);
+  }
+};
+
 /// The lowerings of this file.
 using SortingLowerings = lowerings<LowerSort, LowerArgsort, LowerMsort, LowerTopk,
-                                   LowerKthValue<"aten.kthvalue">, LowerKthValue<"aten.median">>;
+                                   LowerKthValue<"aten.kthvalue">, LowerKthValue<"aten.median">, LowerNanMedian, LowerMode,
+                                   LowerQuantile<"aten.quantile", false>, LowerQuantile<"aten.nanquantile", true>>;
+
+}  // namespace fxpass
+
+// ---- fxpass/lower/matrix_factors.hpp
+
+/// @file
+/// Factors of matrices, and what is computed by them: Cholesky's, LU, QR; inverses, determinants, solutions.
+///
+/// HLO has Cholesky's factor and solutions of triangular systems. LU and QR are loops over the columns, as LAPACK's
+/// unblocked algorithms: pivots, and the signs of reflections, are those of eager. Where eager refuses a matrix for what is
+/// in it (one that is singular, or not positive definite), infinities and NaN come out.
+
+namespace fxpass {
+
+namespace detail {
+
+/// The last two dimensions exchanged, complex numbers conjugated.
+constexpr auto adjoint_of(auto& c, hlo::Value x) -> hlo::Value {
+  auto& b = c.builder();
+  if (!x.valid() || b.rank(x) < 2) return x;
+  hlo::Dims order = hlo::iota_dims(b.rank(x));
+  std::swap(order[order.size() - 2], order[order.size() - 1]);
+  return LowerConjugate::conjugate(c, b.transpose(x, order));
+}
+/// A size of a matrix: `from_end` 2 for rows, 1 for columns.
+constexpr auto size_from_end(auto& c, hlo::Value x, std::size_t from_end) -> std::int64_t {
+  const hlo::Dims dims = c.builder().dims(x);
+  return dims.size() < from_end ? 1 : dims[dims.size() - from_end];
+}
+/// What stands before the last two sizes.
+constexpr auto batch_of(auto& c, hlo::Value x) -> hlo::Dims {
+  const hlo::Dims dims = c.builder().dims(x);
+  return dims.view().first(dims.size() < 2 ? 0 : dims.size() - 2);
+}
+/// `batch` with two sizes behind it.
+[[nodiscard]] constexpr auto matrices(hlo::Dims batch, std::int64_t rows, std::int64_t columns) -> hlo::Dims {
+  batch.push_back(rows);
+  batch.push_back(columns);
+  return batch;
+}
+/// All matrices in one list.
+constexpr auto flat_batch(auto& c, hlo::Value x) -> hlo::Value {
+  auto& b = c.builder();
+  if (!x.valid()) return x;
+  const hlo::Dims batch = batch_of(c, x);
+  const std::int64_t count = hlo::Shape{DType::i64, batch}.element_count();
+  return b.reshape(x, {count, size_from_end(c, x, 2), size_from_end(c, x, 1)});
+}
+/// The part of matrices where columns less rows compare so with `diagonal`; zero elsewhere.
+constexpr auto triangle_of(auto& c, hlo::Value x, hlo::Direction how, std::int64_t diagonal = 0) -> hlo::Value {
+  auto& b = c.builder();
+  if (!x.valid()) return x;
+  const hlo::Shape shape{DType::i64, b.dims(x)};
+  const auto last = static_cast<std::int64_t>(b.rank(x)) - 1;
+  const hlo::Value distance = b.subtract(b.iota(shape, last), b.iota(shape, last - 1));
+  return b.select(b.compare(distance, c.full_like(distance, diagonal), how), x, c.full_like(x, 0));
+}
+/// Ones on the diagonal of matrices.
+constexpr auto identity_of(auto& c, DType type, const hlo::Dims& dims) -> hlo::Value {
+  auto& b = c.builder();
+  const hlo::Shape shape{DType::i64, dims};
+  const auto last = static_cast<std::int64_t>(dims.size()) - 1;
+  return b.convert(b.compare(b.iota(shape, last - 1), b.iota(shape, last), hlo::Direction::eq), type);
+}
+/// The diagonals of square matrices, or of those cut to squares.
+constexpr auto diagonals_of(auto& c, hlo::Value x) -> hlo::Value {
+  auto& b = c.builder();
+  if (!x.valid()) return x;
+  const hlo::Value on = triangle_of(c, x, hlo::Direction::eq);
+  const std::int64_t rows = size_from_end(c, x, 2), columns = size_from_end(c, x, 1);
+  const auto last = static_cast<std::int64_t>(b.rank(x)) - 1;
+  return reduce(c, on, {rows < columns ? last : last - 1}, hlo::Opcode::add);
+}
+/// Whether eager takes the right side of a system as vectors: one for each matrix.
+constexpr auto is_vector_side(auto& c, hlo::Value a, hlo::Value side) -> bool {
+  auto& b = c.builder();
+  if (b.rank(side) == 1) return true;
+  hlo::Dims vectors = b.dims(a);
+  if (vectors.empty()) return false;
+  vectors.erase(vectors.size() - 1);
+  return b.rank(a) - 1 == b.rank(side) && b.dims(side) == vectors;
+}
+/// Both with the batches that they broadcast to.
+constexpr void with_one_batch(auto& c, const Call& call, hlo::Value& a, hlo::Value& side) {
+  const hlo::Dims batch = c.common_dims(call, batch_of(c, a), batch_of(c, side));
+  a = c.broadcast_to(call, a, matrices(batch, size_from_end(c, a, 2), size_from_end(c, a, 1)));
+  side = c.broadcast_to(call, side, matrices(batch, size_from_end(c, side, 2), size_from_end(c, side, 1)));
+}
+
+/// A loop over the columns of matrices: `step(column, state)` gives the state anew.
+template <class Step>
+constexpr auto loop_over_columns(auto& c, std::int64_t count, const Pool<hlo::Value>& init, Step step) -> Pool<hlo::Value> {
+  auto& b = c.builder();
+  Pool<hlo::Value> all;
+  all.push_back(b.constant(DType::i64, 0));
+  all.append(init.view());
+  const hlo::Value first = b.tuple(all.view());
+  if (!first.valid()) return {};
+  const hlo::ShapeId shape = b.shape_id(first);
+  const hlo::ComputationId condition = b.computation("has_columns_left", [&] {
+    return b.compare(b.get_tuple_element(b.parameter(shape), 0), b.constant(DType::i64, count), hlo::Direction::lt);
+  });
+  const hlo::ComputationId body = b.computation("at_column", [&] {
+    const hlo::Value now = b.parameter(shape);
+    Pool<hlo::Value> state, next;
+    for (std::uint32_t i = 0; i < init.size(); ++i) state.push_back(b.get_tuple_element(now, i + 1));
+    const hlo::Value column = b.get_tuple_element(now, 0);
+    next.push_back(b.add(column, b.constant(DType::i64, 1)));
+    next.append(step(column, state).view());
+    return b.tuple(next.view());
+  });
+  const hlo::Value last = b.while_loop(first, condition, body);
+  Pool<hlo::Value> results;
+  for (std::uint32_t i = 0; i < init.size(); ++i) results.push_back(b.get_tuple_element(last, i + 1));
+  return results;
+}
+/// Sizes of numbers by which pivots are chosen: of complex ones the sum of both parts' sizes, as in LAPACK.
+constexpr auto pivot_size(auto& c, hlo::Value x) -> hlo::Value {
+  auto& b = c.builder();
+  return is_complex(b.dtype(x)) ? b.add(b.abs(b.real(x)), b.abs(b.imag(x))) : b.abs(x);
+}
+
+/// L and U of a list of matrices in one, the pivots (the row that each row was exchanged with, from 1 on), and the first
+/// column that has a pivot of 0, from 1 on.
+struct LuFactors {
+  hlo::Value lu;
+  hlo::Value pivots;
+  hlo::Value info;
+};
+constexpr auto lu_factors(auto& c, hlo::Value given, bool pivot) -> LuFactors {
+  auto& b = c.builder();
+  const hlo::Value a = flat_batch(c, given);
+  if (!a.valid()) return {};
+  const hlo::Dims batch = batch_of(c, given), whole = b.dims(a);
+  const std::int64_t count = whole[0], rows = whole[1], columns = whole[2], steps = rows < columns ? rows : columns;
+  Pool<hlo::Value> init;
+  init.push_back(a);
+  init.push_back(c.full({DType::i32, {count, steps}}, 0));
+  init.push_back(c.full({DType::i32, {count}}, 0));
+  const auto step = [&](hlo::Value column, const Pool<hlo::Value>& state) {
+    const hlo::Value x = state[0];
+    const hlo::Shape places{DType::i64, whole};
+    const auto everywhere = [&](hlo::Value scalar) { return b.broadcast(scalar, whole); };
+    const hlo::Value row = b.iota(places, 1), at = b.iota(places, 2), now = everywhere(column);
+    const auto is = [&](hlo::Value v, hlo::Value w, hlo::Direction how) { return b.compare(v, w, how); };
+    const auto pick = [&](hlo::Value mask, std::int64_t dim) {  // the one that the mask leaves, for all
+      const hlo::Value sum = reduce(c, b.select(mask, x, c.full_like(x, 0)), {dim}, hlo::Opcode::add);
+      return b.broadcast_in_dim(sum, whole, {0, dim == 1 ? 2 : 1});
+    };
+    const hlo::Value this_column = pick(is(at, now, hlo::Direction::eq), 2);
+    hlo::Value chosen = now;  // row
+    if (pivot) {
+      const hlo::Value size = pivot_size(c, this_column);
+      const hlo::Value open = b.select(is(row, now, hlo::Direction::ge), size, c.full_like(size, -1.0));
+      const auto best = extreme_along(c, open, 1, hlo::Opcode::maximum);
+      chosen = b.broadcast_in_dim(b.reshape(best.place, {count, columns}), whole, {0, 2});
+    }
+    const hlo::Value is_chosen = is(row, chosen, hlo::Direction::eq), is_now = is(row, now, hlo::Direction::eq);
+    const hlo::Value top = pick(is_chosen, 1), bottom = pick(is_now, 1);
+    const hlo::Value swapped = b.select(is_now, top, b.select(is_chosen, bottom, x));
+    const auto pick_of = [&](hlo::Value from, hlo::Value mask, std::int64_t dim) {
+      const hlo::Value sum = reduce(c, b.select(mask, from, c.full_like(from, 0)), {dim}, hlo::Opcode::add);
+      return b.broadcast_in_dim(sum, whole, {0, dim == 1 ? 2 : 1});
+    };
+    const hlo::Value head = pick_of(top, is(at, now, hlo::Direction::eq), 2);
+    const hlo::Value is_zero = is(head, c.full_like(head, 0), hlo::Direction::eq);
+    const hlo::Value swapped_column = pick_of(swapped, is(at, now, hlo::Direction::eq), 2);
+    const hlo::Value ratio = b.divide(swapped_column, b.select(is_zero, c.full_like(head, 1), head));
+    const hlo::Value is_below = is(row, now, hlo::Direction::gt);
+    const hlo::Value rest = b.subtract(swapped, b.multiply(ratio, top));
+    const hlo::Value right = b.and_(is_below, is(at, now, hlo::Direction::gt));
+    const hlo::Value left = b.and_(is_below, is(at, now, hlo::Direction::eq));
+    Pool<hlo::Value> next;
+    next.push_back(b.select(right, rest, b.select(left, ratio, swapped)));
+    const auto first_of = [&](hlo::Value v) {
+      return b.reshape(b.slice(v, {0, 0, 0}, {count, 1, 1}, {1, 1, 1}), {count});
+    };
+    const hlo::Value number = b.convert(b.add(first_of(chosen), c.full({DType::i64, {count}}, 1)), DType::i32);
+    const hlo::Dims list{count, steps};
+    const hlo::Value is_place = is(b.iota({DType::i64, list}, 1), b.broadcast(column, list), hlo::Direction::eq);
+    next.push_back(b.select(is_place, b.broadcast_in_dim(number, list, {0}), state[1]));
+    const hlo::Value none = is(state[2], c.full_like(state[2], 0), hlo::Direction::eq);
+    const hlo::Value here = b.broadcast(b.convert(b.add(column, b.constant(DType::i64, 1)), DType::i32), {count});
+    next.push_back(b.select(b.and_(none, first_of(is_zero)), here, state[2]));
+    return next;
+  };
+  Pool<hlo::Value> done = init;
+  if (steps != 0 && count != 0) done = loop_over_columns(c, steps, init, step);
+  if (done.size() != 3 || !done[0].valid()) return {};
+  hlo::Dims of_pivots = batch;
+  of_pivots.push_back(steps);
+  return {b.reshape(done[0], b.dims(given)), b.reshape(done[1], of_pivots), b.reshape(done[2], batch)};
+}
+
+/// The row of the matrix that each row of L times U is: the pivots' exchanges, done one after another. [batch, rows]
+constexpr auto pivoted_rows(auto& c, hlo::Value pivots, std::int64_t rows) -> hlo::Value {
+  auto& b = c.builder();
+  if (!pivots.valid()) return pivots;
+  const hlo::Dims whole = b.dims(pivots);
+  const std::int64_t steps = whole.back();
+  hlo::Dims batch = whole;
+  batch.erase(batch.size() - 1);
+  const std::int64_t count = hlo::Shape{DType::i64, batch}.element_count();
+  const hlo::Dims list{count, rows};
+  const hlo::Value from = b.reshape(b.convert(pivots, DType::i64), {count, steps});
+  Pool<hlo::Value> init;
+  init.push_back(b.iota({DType::i64, list}, 1));
+  init.push_back(from);
+  const auto step = [&](hlo::Value column, const Pool<hlo::Value>& state) {
+    const hlo::Value order = state[0], place = b.iota({DType::i64, list}, 1), now = b.broadcast(column, list);
+    const hlo::Dims of_pivots{count, steps};
+    const auto pick = [&](hlo::Value values, hlo::Value mask) {
+      const hlo::Value sum = reduce(c, b.select(mask, values, c.full_like(values, 0)), {1}, hlo::Opcode::add);
+      return b.broadcast_in_dim(sum, list, {0});
+    };
+    const hlo::Value is_this =
+        b.compare(b.iota({DType::i64, of_pivots}, 1), b.broadcast(column, of_pivots), hlo::Direction::eq);
+    const hlo::Value other = b.subtract(pick(state[1], is_this), c.full({DType::i64, list}, 1));
+    const hlo::Value is_now = b.compare(place, now, hlo::Direction::eq), is_other = b.compare(place, other, hlo::Direction::eq);
+    Pool<hlo::Value> next;
+    next.push_back(b.select(is_now, pick(order, is_other), b.select(is_other, pick(order, is_now), order)));
+    next.push_back(state[1]);
+    return next;
+  };
+  Pool<hlo::Value> done = init;
+  if (steps != 0 && count != 0) done = loop_over_columns(c, steps, init, step);
+  if (done.size() != 2) return {};
+  batch.push_back(rows);
+  return b.reshape(done[0], batch);
+}
+/// The matrix P with P L U = A: ones where its column's row is the row's.
+constexpr auto permutation_matrix(auto& c, hlo::Value order, DType type) -> hlo::Value {
+  auto& b = c.builder();
+  if (!order.valid()) return order;
+  hlo::Dims whole = b.dims(order);
+  const auto rank = static_cast<std::int64_t>(whole.size());
+  whole.push_back(whole.back());
+  hlo::Dims kept = hlo::iota_dims(whole.size());
+  kept.erase(static_cast<std::size_t>(rank) - 1);
+  const hlo::Value row = b.iota({DType::i64, whole}, rank - 1);
+  return b.convert(b.compare(b.broadcast_in_dim(order, whole, kept), row, hlo::Direction::eq), type);
+}
+
+/// op(a)^-1 side, or side op(a)^-1, for triangular `a`.
+constexpr auto solve_triangular(auto& c, hlo::Value a, hlo::Value side, bool left, bool lower, bool unit,
+                                hlo::TriangularTranspose how = hlo::TriangularTranspose::none) -> hlo::Value {
+  auto& b = c.builder();
+  if (!a.valid() || !side.valid()) return {};
+  if (b.shape(side).element_count() == 0) return side;
+  return b.triangular_solve(a, side, left, lower, unit, how);
+}
+/// The solution of A X = side by the factors of A, whose rows are in the order `order`.
+constexpr auto solve_by_lu(auto& c, hlo::Value lu, hlo::Value pivots, hlo::Value side) -> hlo::Value {
+  auto& b = c.builder();
+  if (!lu.valid() || !pivots.valid() || !side.valid()) return {};
+  const hlo::Value permutation = permutation_matrix(c, pivoted_rows(c, pivots, size_from_end(c, lu, 1)), b.dtype(lu));
+  const std::size_t rank = b.rank(side);
+  hlo::DotDims dims{{static_cast<std::int64_t>(rank) - 2}, {static_cast<std::int64_t>(rank) - 2}, {}, {}};
+  dims.lhs_batch = dims.rhs_batch = hlo::iota_dims(rank - 2);
+  const hlo::Value sorted = b.dot_general(permutation, side, dims, b.dtype(side), hlo::Precision::highest);
+  return solve_triangular(c, lu, solve_triangular(c, lu, sorted, true, true, true), true, false, false);
+}
+/// The solution of A^H X = side: by U^H, L^H, and the rows put back.
+constexpr auto solve_adjoint_by_lu(auto& c, hlo::Value lu, hlo::Value pivots, hlo::Value side) -> hlo::Value {
+  auto& b = c.builder();
+  if (!lu.valid() || !pivots.valid() || !side.valid()) return {};
+  constexpr auto adjoint = hlo::TriangularTranspose::adjoint;
+  const hlo::Value half = solve_triangular(c, lu, side, true, false, false, adjoint);
+  const hlo::Value sorted = solve_triangular(c, lu, half, true, true, true, adjoint);
+  const hlo::Value permutation = permutation_matrix(c, pivoted_rows(c, pivots, size_from_end(c, lu, 1)), b.dtype(lu));
+  const std::size_t rank = b.rank(side);
+  hlo::DotDims dims{{static_cast<std::int64_t>(rank) - 1}, {static_cast<std::int64_t>(rank) - 2}, {}, {}};
+  dims.lhs_batch = dims.rhs_batch = hlo::iota_dims(rank - 2);
+  return b.dot_general(permutation, sorted, dims, b.dtype(side), hlo::Precision::highest);
+}
+/// A^-1 side, and where a pivot of A is 0.
+struct Solution {
+  hlo::Value value;
+  hlo::Value info;
+};
+constexpr auto solve(auto& c, const Call& call, hlo::Value a, hlo::Value side) -> Solution {
+  if (!a.valid() || !side.valid()) return {};
+  with_one_batch(c, call, a, side);
+  const LuFactors factors = lu_factors(c, a, true);
+  return {solve_by_lu(c, factors.lu, factors.pivots, side), factors.info};
+}
+constexpr auto inverse(auto& c, const Call& call, hlo::Value a) -> Solution {
+  if (!a.valid()) return {};
+  return solve(c, call, a, identity_of(c, c.builder().dtype(a), c.builder().dims(a)));
+}
+
+/// Sign and logarithm of the size of a determinant, and the determinant itself.
+struct Determinant {
+  hlo::Value value;
+  hlo::Value sign;
+  hlo::Value log_size;
+};
+constexpr auto determinant(auto& c, const LuFactors& factors) -> Determinant {
+  auto& b = c.builder();
+  if (!factors.lu.valid()) return {};
+  const hlo::Value diagonal = diagonals_of(c, factors.lu);
+  const auto last = static_cast<std::int64_t>(b.rank(diagonal)) - 1;
+  const DType type = b.dtype(diagonal);
+  // Each exchange of two rows turns the sign around.
+  const hlo::Value place = b.iota(b.shape(factors.pivots), last);
+  const hlo::Value moved = b.compare(factors.pivots, b.add(place, c.full_like(place, 1)), hlo::Direction::ne);
+  const hlo::Value turns = b.select(moved, c.full({type, b.dims(moved)}, -1), c.full({type, b.dims(moved)}, 1));
+  const hlo::Value parity = reduce(c, turns, {last}, hlo::Opcode::multiply);
+  const hlo::Value value = b.multiply(reduce(c, diagonal, {last}, hlo::Opcode::multiply), parity);
+  if (is_complex(type)) return {value, {}, {}};
+  const hlo::Value sign = b.multiply(reduce(c, b.sign(diagonal), {last}, hlo::Opcode::multiply), parity);
+  return {value, sign, reduce(c, b.log(b.abs(diagonal)), {last}, hlo::Opcode::add)};
+}
+
+/// R above the diagonal and the reflections that make it below, and their factors, as LAPACK's geqrf has them.
+struct Reflections {
+  hlo::Value a;
+  hlo::Value tau;
+};
+constexpr auto reflections_of(auto& c, hlo::Value given) -> Reflections {
+  auto& b = c.builder();
+  const hlo::Value a = flat_batch(c, given);
+  if (!a.valid()) return {};
+  const hlo::Dims whole = b.dims(a);
+  const std::int64_t count = whole[0], steps = whole[1] < whole[2] ? whole[1] : whole[2];
+  const DType type = b.dtype(a);
+  const hlo::Dims list{count, steps};
+  Pool<hlo::Value> init;
+  init.push_back(a);
+  init.push_back(c.full({type, list}, 0));
+  const auto step = [&](hlo::Value column, const Pool<hlo::Value>& state) {
+    const hlo::Value x = state[0];
+    const hlo::Shape places{DType::i64, whole};
+    const hlo::Value row = b.iota(places, 1), at = b.iota(places, 2), now = b.broadcast(column, whole);
+    const hlo::Value is_column = b.compare(at, now, hlo::Direction::eq);
+    const auto sum_over = [&](hlo::Value v, hlo::Value mask, std::int64_t dim) {
+      return reduce(c, b.select(mask, v, c.full_like(v, 0)), {dim}, hlo::Opcode::add);
+    };
+    const auto spread_rows = [&](hlo::Value v) { return b.broadcast_in_dim(v, whole, {0, 1}); };
+    const auto spread_one = [&](hlo::Value v) { return b.broadcast_in_dim(v, whole, {0}); };
+    const hlo::Value this_column = spread_rows(sum_over(x, is_column, 2));
+    const hlo::Value is_below = b.compare(row, now, hlo::Direction::gt), is_at = b.compare(row, now, hlo::Direction::eq);
+    const auto one_of = [&](hlo::Value v) { return b.reshape(b.slice(v, {0, 0, 0}, {count, whole[1], 1}, {1, 1, 1}), {count, whole[1]}); };
+    const hlo::Value below = one_of(b.select(is_below, this_column, c.full_like(x, 0)));
+    const hlo::Value head = reduce(c, one_of(b.select(is_at, this_column, c.full_like(x, 0))), {1}, hlo::Opcode::add);
+    // Scaled by the largest, so that no square overflows.
+    const hlo::Value largest = b.maximum(reduce(c, b.abs(below), {1}, hlo::Opcode::maximum), b.abs(head));
+    const hlo::Value scale = b.select(b.compare(largest, c.full_like(largest, 0), hlo::Direction::gt), largest, c.full_like(largest, 1));
+    const hlo::Value scaled = b.divide(below, b.broadcast_in_dim(scale, b.dims(below), {0}));
+    const hlo::Value rest = reduce(c, b.multiply(scaled, scaled), {1}, hlo::Opcode::add);
+    const hlo::Value small_head = b.divide(head, scale);
+    const hlo::Value size = b.multiply(scale, b.sqrt(b.add(rest, b.multiply(small_head, small_head))));
+    const hlo::Value is_done = b.compare(reduce(c, b.abs(below), {1}, hlo::Opcode::maximum), c.full_like(head, 0), hlo::Direction::eq);
+    const hlo::Value opposite = b.select(b.compare(head, c.full_like(head, 0), hlo::Direction::ge), b.negate(size), size);
+    const hlo::Value beta = b.select(is_done, head, opposite);
+    const hlo::Value one = c.full_like(head, 1), zero = c.full_like(head, 0);
+    const hlo::Value tau = b.select(is_done, zero, b.divide(b.subtract(beta, head), b.select(is_done, one, beta)));
+    const hlo::Value divisor = b.select(is_done, one, b.subtract(head, beta));
+    const hlo::Value v = b.select(is_below, b.divide(this_column, spread_one(divisor)),
+                                  b.convert(is_at, type));
+    // x - tau v (v^T x) right of the column.
+    const hlo::Value product = reduce(c, b.multiply(v, x), {1}, hlo::Opcode::add);
+    const hlo::Value change =
+        b.multiply(spread_one(tau), b.multiply(v, b.broadcast_in_dim(product, whole, {0, 2})));
+    const hlo::Value is_right = b.compare(at, now, hlo::Direction::gt);
+    hlo::Value next_x = b.select(is_right, b.subtract(x, change), x);
+    next_x = b.select(b.and_(is_column, is_at), spread_one(beta), next_x);
+    next_x = b.select(b.and_(is_column, is_below), v, next_x);
+    const hlo::Value is_place = b.compare(b.iota({DType::i64, list}, 1), b.broadcast(column, list), hlo::Direction::eq);
+    Pool<hlo::Value> next;
+    next.push_back(next_x);
+    next.push_back(b.select(is_place, b.broadcast_in_dim(tau, list, {0}), state[1]));
+    return next;
+  };
+  Pool<hlo::Value> done = init;
+  if (steps != 0 && count != 0) done = loop_over_columns(c, steps, init, step);
+  if (done.size() != 2) return {};
+  hlo::Dims of_tau = batch_of(c, given);
+  of_tau.push_back(steps);
+  return {b.reshape(done[0], b.dims(given)), b.reshape(done[1], of_tau)};
+}
+/// The product of the reflections with `side`: H1 H2 ... side, or transposed ... H2 H1 side.
+constexpr auto reflect(auto& c, const Reflections& by, hlo::Value side, bool transposed) -> hlo::Value {
+  auto& b = c.builder();
+  const hlo::Value a = flat_batch(c, by.a), x = flat_batch(c, side);
+  if (!a.valid() || !x.valid() || !by.tau.valid()) return {};
+  const std::int64_t steps = b.dims(by.tau).back(), count = b.dims(a)[0], rows = b.dims(a)[1];
+  const DType type = b.dtype(x);
+  const hlo::Dims list{count, steps}, of_a = b.dims(a), of_x = b.dims(x), vectors{count, rows};
+  Pool<hlo::Value> init;
+  init.push_back(x);
+  init.push_back(a);
+  init.push_back(b.reshape(by.tau, list));
+  const auto step = [&](hlo::Value number, const Pool<hlo::Value>& state) {
+    const hlo::Value column = transposed ? number : b.subtract(b.constant(DType::i64, steps - 1), number);
+    const hlo::Value is_column =
+        b.compare(b.iota({DType::i64, of_a}, 2), b.broadcast(column, of_a), hlo::Direction::eq);
+    const hlo::Value values = reduce(c, b.select(is_column, state[1], c.full_like(state[1], 0)), {2}, hlo::Opcode::add);
+    const hlo::Value row = b.iota({DType::i64, vectors}, 1), now = b.broadcast(column, vectors);
+    const hlo::Value v = b.select(b.compare(row, now, hlo::Direction::gt), values,
+                                  b.convert(b.compare(row, now, hlo::Direction::eq), type));
+    const hlo::Value is_place = b.compare(b.iota({DType::i64, list}, 1), b.broadcast(column, list), hlo::Direction::eq);
+    const hlo::Value tau = reduce(c, b.select(is_place, state[2], c.full_like(state[2], 0)), {1}, hlo::Opcode::add);
+    const hlo::Value wide = b.broadcast_in_dim(v, of_x, {0, 1});
+    const hlo::Value product = reduce(c, b.multiply(wide, state[0]), {1}, hlo::Opcode::add);
+    const hlo::Value change = b.multiply(b.broadcast_in_dim(tau, of_x, {0}),
+                                         b.multiply(wide, b.broadcast_in_dim(product, of_x, {0, 2})));
+    Pool<hlo::Value> next;
+    next.push_back(b.subtract(state[0], change));
+    next.push_back(state[1]);
+    next.push_back(state[2]);
+    return next;
+  };
+  Pool<hlo::Value> done = init;
+  if (steps != 0 && count != 0) done = loop_over_columns(c, steps, init, step);
+  return done.empty() ? hlo::Value{} : b.reshape(done[0], b.dims(side));
+}
+
+}  // namespace detail
+
+/// L with L L^H = A, or its adjoint. Of A the lower triangle is read, or the upper one.
+struct LowerCholesky {
+  static constexpr std::array<std::string_view, 2> op{"aten.cholesky", "aten.linalg_cholesky"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value { return factor(c, call); }
+
+  /// The factor of `self`, the upper one if `upper` says so.
+  static constexpr auto factor(auto& c, const Call& call) -> hlo::Value {
+    hlo::Value a = c.tensor(call, "self");
+    const bool upper = c.boolean(call, "upper");
+    if (!a.valid() || c.builder().shape(a).element_count() == 0) return a;
+    if (upper) a = detail::adjoint_of(c, a);
+    const hlo::Value l = detail::triangle_of(c, c.builder().cholesky(a, true), hlo::Direction::le);
+    return upper ? detail::adjoint_of(c, l) : l;
+  }
+};
+
+/// The same with a number: 0, or the size of the first square in the upper left corner that is not positive definite, which
+/// elimination without pivots tells.
+struct LowerCholeskyEx {
+  static constexpr std::string_view op = "aten.linalg_cholesky_ex";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const hlo::Value given = c.tensor(call, "self"), l = LowerCholesky::factor(c, call);
+    if (!l.valid()) return {};
+    const hlo::Value a = c.boolean(call, "upper") ? detail::adjoint_of(c, given) : given;
+    const hlo::Value below = detail::triangle_of(c, a, hlo::Direction::lt);
+    const hlo::Value whole = b.add(detail::triangle_of(c, a, hlo::Direction::le), detail::adjoint_of(c, below));
+    hlo::Value pivots = detail::diagonals_of(c, detail::lu_factors(c, whole, false).lu);
+    if (is_complex(b.dtype(pivots))) pivots = b.real(pivots);
+    const auto last = static_cast<std::int64_t>(b.rank(pivots)) - 1;
+    const hlo::Value is_good = b.compare(pivots, c.full_like(pivots, 0), hlo::Direction::gt);
+    const hlo::Value place = b.iota({DType::i64, b.dims(pivots)}, last), none = c.full_like(place, b.dims(pivots).back());
+    const hlo::Value first = detail::reduce(c, b.select(is_good, none, place), {last}, hlo::Opcode::minimum);
+    const hlo::Value all = b.compare(first, c.full_like(first, b.dims(pivots).back()), hlo::Direction::eq);
+    const hlo::Value number = b.add(first, c.full_like(first, 1));
+    return c.members(call, {l, b.select(all, c.full_like(first, 0), number)});
+  }
+};
+
+/// A^-1 B for A = L L^H, and A^-1.
+struct LowerCholeskySolve {
+  static constexpr std::array<std::string_view, 2> op{"aten.cholesky_solve", "aten.cholesky_inverse"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const bool is_inverse = call.schema().base() == "aten.cholesky_inverse", upper = c.boolean(call, "upper");
+    hlo::Value l = c.tensor(call, is_inverse ? "self" : "input2");
+    if (!l.valid()) return l;
+    hlo::Value side = is_inverse ? detail::identity_of(c, b.dtype(l), b.dims(l)) : c.tensor(call, "self");
+    if (!side.valid()) return side;
+    detail::with_one_batch(c, call, l, side);
+    if (upper) l = detail::adjoint_of(c, l);
+    const hlo::Value half = detail::solve_triangular(c, l, side, true, true, false);
+    return detail::solve_triangular(c, l, half, true, true, false, hlo::TriangularTranspose::adjoint);
+  }
+};
+
+/// Solutions of triangular systems.
+struct LowerSolveTriangular {
+  static constexpr std::string_view op = "aten.linalg_solve_triangular";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    hlo::Value a = c.tensor(call, "self"), side = c.tensor(call, "B");
+    if (!a.valid() || !side.valid()) return {};
+    detail::with_one_batch(c, call, a, side);
+    return detail::solve_triangular(c, a, side, c.boolean(call, "left"), !c.boolean(call, "upper"),
+                                    c.boolean(call, "unitriangular"));
+  }
+};
+struct LowerTriangularSolve {
+  static constexpr std::string_view op = "aten.triangular_solve";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    hlo::Value a = c.tensor(call, "A"), side = c.tensor(call, "self");
+    if (!a.valid() || !side.valid()) return {};
+    detail::with_one_batch(c, call, a, side);
+    const auto how = c.boolean(call, "transpose") ? hlo::TriangularTranspose::transpose : hlo::TriangularTranspose::none;
+    return c.members(call, {detail::solve_triangular(c, a, side, true, !c.boolean(call, "upper"),
+                                                     c.boolean(call, "unitriangular"), how),
+                            a});
+  }
+};
+
+/// L and U in one matrix, with pivots, and where a pivot is 0.
+struct LowerLuFactor {
+  static constexpr std::array<std::string_view, 3> op{"aten.linalg_lu_factor", "aten.linalg_lu_factor_ex",
+                                                      "aten._lu_with_info"};
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const hlo::Value a = c.tensor(call, call.schema().find("A") ? "A" : "self");
+    if (!c.boolean(call, "pivot")) {
+      c.unsupported(call, "without pivots, which eager has on other devices than a CPU");
+      return {};
+    }
+    const auto factors = detail::lu_factors(c, a, true);
+    if (!factors.lu.valid()) return {};
+    return c.members(call, {factors.lu, factors.pivots, factors.info});
+  }
+};
+
+namespace detail {
+/// P, L and U.
+constexpr auto unpacked(auto& c, const Call& call, hlo::Value lu, hlo::Value pivots) -> Pool<hlo::Value> {
+  auto& b = c.builder();
+  if (!lu.valid() || !pivots.valid()) return {};
+  const std::int64_t rows = size_from_end(c, lu, 2), columns = size_from_end(c, lu, 1);
+  const std::int64_t least = rows < columns ? rows : columns;
+  const auto last = static_cast<std::int64_t>(b.rank(lu)) - 1;
+  const hlo::Value left = b.slice_in_dim(lu, last, 0, least), right = b.slice_in_dim(lu, last - 1, 0, least);
+  const hlo::Value l = b.add(triangle_of(c, left, hlo::Direction::lt), identity_of(c, b.dtype(lu), b.dims(left)));
+  const hlo::Value p = permutation_matrix(c, pivoted_rows(c, pivots, rows), b.dtype(lu));
+  // PyTorch's P is that of P L U = A, whose row of each column is the one that was there.
+  return c.members(call, {p, l, triangle_of(c, right, hlo::Direction::ge)});
+}
+}  // namespace detail
+
+struct LowerLu {
+  static constexpr std::string_view op = "aten.linalg_lu";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    if (!c.boolean(call, "pivot")) {
+      c.unsupported(call, "without pivots, which eager has on other devices than a CPU");
+      return {};
+    }
+    const auto factors = detail::lu_factors(c, c.tensor(call, "A"), true);
+    return detail::unpacked(c, call, factors.lu, factors.pivots);
+  }
+};
+struct LowerLuUnpack {
+  static constexpr std::string_view op = "aten.lu_unpack";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    if (!c.boolean(call, "unpack_data") || !c.boolean(call, "unpack_pivots")) {
+      c.unsupported(call, "of a part alone");
+      return {};
+    }
+    return detail::unpacked(c, call, c.tensor(call, "LU_data"), c.tensor(call, "LU_pivots"));
+  }
+};
+
+/// Solutions by such factors.
+struct LowerLuSolve {
+  static constexpr std::array<std::string_view, 2> op{"aten.lu_solve", "aten.linalg_lu_solve"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const bool is_old = call.schema().base() == "aten.lu_solve";
+    hlo::Value lu = c.tensor(call, is_old ? "LU_data" : "LU"), pivots = c.tensor(call, is_old ? "LU_pivots" : "pivots");
+    hlo::Value side = c.tensor(call, is_old ? "self" : "B");
+    if (!lu.valid() || !pivots.valid() || !side.valid()) return {};
+    // X A = B is A^H X^H = B^H, and X A^H = B is A X^H = B^H.
+    const bool left = is_old || c.boolean(call, "left");
+    const bool adjoint = !is_old && c.boolean(call, "adjoint") != !left;
+    if (!left) side = detail::adjoint_of(c, side);
+    detail::with_one_batch(c, call, lu, side);
+    hlo::Dims of_pivots = detail::batch_of(c, lu);
+    of_pivots.push_back(b.dims(pivots).back());
+    pivots = c.broadcast_to(call, pivots, of_pivots);
+    const hlo::Value x = adjoint ? detail::solve_adjoint_by_lu(c, lu, pivots, side) : detail::solve_by_lu(c, lu, pivots, side);
+    return left ? x : detail::adjoint_of(c, x);
+  }
+};
+
+/// A^-1 B; B may be a vector for each matrix.
+struct LowerSolve {
+  static constexpr std::array<std::string_view, 3> op{"aten.linalg_solve", "aten.linalg_solve_ex", "aten._linalg_solve_ex"};
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const hlo::Value a = c.tensor(call, "A");
+    hlo::Value side = c.tensor(call, "B");
+    if (!a.valid() || !side.valid()) return {};
+    const bool left = c.boolean(call, "left"), is_vector = detail::is_vector_side(c, a, side);
+    if (is_vector) {
+      hlo::Dims columns = b.dims(side);
+      columns.insert(left ? columns.size() : columns.size() - 1, 1);
+      side = b.reshape(side, columns);
+    }
+    // X A = B is A^H X^H = B^H.
+    const hlo::Value matrix = left ? a : detail::adjoint_of(c, a), right = left ? side : detail::adjoint_of(c, side);
+    const auto x = detail::solve(c, call, matrix, right);
+    const hlo::Value result = left ? x.value : detail::adjoint_of(c, x.value);
+    if (!result.valid()) return {};
+    // What the others decompose to has the factors of the transposed matrix beside it, which are for its gradient alone.
+    if (call.schema().base() == "aten._linalg_solve_ex") return c.members(call, {result, {}, {}, x.info});
+    return c.members(call, {result, x.info});
+  }
+};
+struct LowerInverse {
+  static constexpr std::array<std::string_view, 3> op{"aten.linalg_inv", "aten.inverse", "aten.linalg_inv_ex"};
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const hlo::Value a = c.tensor(call, call.schema().find("A") ? "A" : "self");
+    const auto x = detail::inverse(c, call, a);
+    if (!x.value.valid()) return {};
+    return c.members(call, {x.value, x.info});
+  }
+};
+
+struct LowerDeterminant {
+  static constexpr std::array<std::string_view, 2> op{"aten.linalg_det", "aten.det"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value a = c.tensor(call, call.schema().find("A") ? "A" : "self");
+    return detail::determinant(c, detail::lu_factors(c, a, true)).value;
+  }
+};
+/// The same with the factors; `_linalg_det` and `_linalg_slogdet` are what the others decompose to.
+struct LowerDeterminantFactors {
+  static constexpr std::array<std::string_view, 2> op{"aten._linalg_det", "aten._linalg_slogdet"};
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const auto factors = detail::lu_factors(c, c.tensor(call, "A"), true);
+    const auto d = detail::determinant(c, factors);
+    if (!d.value.valid()) return {};
+    if (call.schema().base() == "aten._linalg_det") return c.members(call, {d.value, factors.lu, factors.pivots});
+    return c.members(call, {d.sign, d.log_size, factors.lu, factors.pivots});
+  }
+};
+struct LowerLogDeterminant {
+  static constexpr std::array<std::string_view, 3> op{"aten.linalg_slogdet", "aten.slogdet", "aten.logdet"};
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const hlo::Value a = c.tensor(call, call.schema().find("A") ? "A" : "self");
+    const auto d = detail::determinant(c, detail::lu_factors(c, a, true));
+    if (!d.value.valid()) return {};
+    if (!d.sign.valid()) {
+      c.unsupported(call, "of complex matrices");
+      return {};
+    }
+    if (call.schema().base() != "aten.logdet") return c.members(call, {d.sign, d.log_size});
+    // Of a negative determinant there is no logarithm.
+    const hlo::Value is_negative = b.compare(d.sign, c.full_like(d.sign, 0), hlo::Direction::lt);
+    const hlo::Value nan = c.full_like(d.sign, std::numeric_limits<double>::quiet_NaN());
+    return c.members(call, {b.select(is_negative, nan, d.log_size)});
+  }
+};
+
+/// The inverse of a tensor, the first `ind` dimensions being the rows of a matrix; and the solution of a system of such.
+struct LowerTensorInverse {
+  static constexpr std::string_view op = "aten.linalg_tensorinv";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    const auto rows = static_cast<std::size_t>(c.integer(call, "ind"));
+    if (!x.valid() || rows > b.rank(x)) return {};
+    std::int64_t size = 1;
+    for (std::size_t d = 0; d < rows; ++d) size *= b.dims(x)[d];
+    return b.reshape(detail::inverse(c, call, b.reshape(x, {size, size})).value, c.result_shape(call).dims);
+  }
+};
+struct LowerTensorSolve {
+  static constexpr std::string_view op = "aten.linalg_tensorsolve";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    hlo::Value x = c.tensor(call, "self");
+    const hlo::Value side = c.tensor(call, "other");
+    if (!x.valid() || !side.valid()) return {};
+    if (call.has("dims")) {
+      // Those dimensions last, in their order.
+      const hlo::Dims moved = c.dims(call, "dims", b.rank(x));
+      hlo::Dims order;
+      for (std::size_t d = 0; d < b.rank(x); ++d)
+        if (!moved.contains(static_cast<std::int64_t>(d))) order.push_back(static_cast<std::int64_t>(d));
+      for (const std::int64_t d : c.integers(call, "dims"))
+        order.push_back(static_cast<std::int64_t>(c.wrapped_dim(call, d, b.rank(x))));
+      x = b.transpose(x, order);
+    }
+    const std::int64_t size = b.shape(side).element_count();
+    const hlo::Value y = detail::solve(c, call, b.reshape(x, {size, size}), b.reshape(side, {size, 1})).value;
+    return b.reshape(y, c.result_shape(call).dims);
+  }
+};
+
+/// Whole powers of matrices, by squaring; negative ones are of the inverse.
+struct LowerMatrixPower {
+  static constexpr std::array<std::string_view, 2> op{"aten.linalg_matrix_power", "aten.matrix_power"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    hlo::Value square = c.tensor(call, "self");
+    std::int64_t n = c.integer(call, "n");
+    if (!square.valid()) return square;
+    if (n == 0) return detail::identity_of(c, b.dtype(square), b.dims(square));
+    if (n < 0) square = detail::inverse(c, call, square).value;
+    hlo::Value product;
+    for (n = n < 0 ? -n : n; n > 0; n /= 2) {
+      if (n % 2 == 1) product = product.valid() ? detail::matmul(c, call, product, square) : square;
+      if (n > 1) square = detail::matmul(c, call, square, square);
+    }
+    return c.to_result(call, product);
+  }
+};
+
+/// Reflections, and the matrices Q and R that they are.
+struct LowerReflections {
+  static constexpr std::string_view op = "aten.geqrf";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const hlo::Value a = c.tensor(call, "self");
+    if (a.valid() && is_complex(c.builder().dtype(a))) {
+      c.unsupported(call, "of complex matrices");
+      return {};
+    }
+    const auto r = detail::reflections_of(c, a);
+    if (!r.a.valid()) return {};
+    return c.members(call, {r.a, r.tau});
+  }
+};
+struct LowerQr {
+  static constexpr std::array<std::string_view, 2> op{"aten.linalg_qr", "aten.qr"};
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const bool is_old = call.schema().base() == "aten.qr";
+    const hlo::Value a = c.tensor(call, is_old ? "self" : "A");
+    std::string_view mode = "reduced";
+    if (is_old)
+      mode = c.boolean(call, "some") ? "reduced" : "complete";
+    else
+      mode = call.string("mode").value_or("reduced");
+    if (!a.valid()) return {};
+    if (is_complex(b.dtype(a))) {
+      c.unsupported(call, "of complex matrices");
+      return {};
+    }
+    const auto reflections = detail::reflections_of(c, a);
+    if (!reflections.a.valid()) return {};
+    const std::int64_t rows = detail::size_from_end(c, a, 2), columns = detail::size_from_end(c, a, 1);
+    const std::int64_t least = rows < columns ? rows : columns, width = mode == "complete" ? rows : least;
+    const auto last = static_cast<std::int64_t>(b.rank(a)) - 1;
+    hlo::Value r = detail::triangle_of(c, reflections.a, hlo::Direction::ge);
+    r = b.slice_in_dim(r, last - 1, 0, mode == "complete" ? rows : least);
+    if (mode == "r") return c.members(call, {c.full(c.shape_of(c.graph().values(call.id())[0]), 0), r});
+    const hlo::Value eye = detail::identity_of(c, b.dtype(a), detail::matrices(detail::batch_of(c, a), rows, width));
+    return c.members(call, {detail::reflect(c, reflections, eye, false), r});
+  }
+};
+/// The columns of the product of reflections.
+struct LowerHouseholderProduct {
+  static constexpr std::array<std::string_view, 2> op{"aten.linalg_householder_product", "aten.orgqr"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const bool is_old = call.schema().base() == "aten.orgqr";
+    const hlo::Value a = c.tensor(call, is_old ? "self" : "input"), tau = c.tensor(call, is_old ? "input2" : "tau");
+    if (!a.valid() || !tau.valid()) return {};
+    if (is_complex(b.dtype(a))) return c.unsupported(call, "of complex matrices");
+    return detail::reflect(c, {a, tau}, detail::identity_of(c, b.dtype(a), b.dims(a)), false);
+  }
+};
+/// The product of reflections with a matrix, from the left or the right.
+struct LowerHouseholderMultiply {
+  static constexpr std::string_view op = "aten.ormqr";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value a = c.tensor(call, "self"), tau = c.tensor(call, "input2"), x = c.tensor(call, "input3");
+    if (!a.valid() || !tau.valid() || !x.valid()) return {};
+    if (is_complex(c.builder().dtype(a))) return c.unsupported(call, "of complex matrices");
+    const bool left = c.boolean(call, "left"), transposed = c.boolean(call, "transpose");
+    if (left) return detail::reflect(c, {a, tau}, x, transposed);
+    return detail::adjoint_of(c, detail::reflect(c, {a, tau}, detail::adjoint_of(c, x), !transposed));
+  }
+};
+
+/// The lowerings of this file.
+using MatrixFactorLowerings =
+    lowerings<LowerCholesky, LowerCholeskyEx, LowerCholeskySolve, LowerSolveTriangular, LowerTriangularSolve, LowerLuFactor,
+              LowerLu, LowerLuUnpack, LowerLuSolve, LowerSolve, LowerInverse, LowerDeterminant, LowerDeterminantFactors,
+              LowerLogDeterminant, LowerTensorInverse, LowerTensorSolve, LowerMatrixPower, LowerReflections, LowerQr, LowerHouseholderProduct,
+              LowerHouseholderMultiply>;
+
+}  // namespace fxpass
+
+// ---- fxpass/lower/recurrent.hpp
+
+/// @file
+/// Recurrent networks: a loop over the steps for each layer and direction. What does not depend on the step before is one
+/// product for all steps.
+
+namespace fxpass {
+
+namespace detail {
+
+/// The kinds of cells.
+enum class CellKind : std::uint8_t { lstm, gru, tanh, relu };
+
+/// A layer in one direction, and what it is run on.
+struct RecurrentLayer {
+  CellKind kind = CellKind::lstm;
+  hlo::Value inputs;       ///< products of the inputs, and their bias: [steps, batch, gates]
+  hlo::Value weight;       ///< of the hidden state: [gates, hidden]
+  hlo::Value bias;         ///< of the hidden state; invalid if there is none
+  hlo::Value hidden;       ///< at the beginning: [batch, hidden]
+  hlo::Value cell;         ///< of an LSTM, at the beginning
+  bool is_reverse = false; ///< from the last step to the first
+};
+/// All hidden states, and the last ones.
+struct RecurrentResult {
+  hlo::Value outputs;
+  hlo::Value hidden;
+  hlo::Value cell;
+};
+
+/// One step: gates of the inputs and of the hidden state, in the type of accumulation, to the next state.
+struct CellState {
+  hlo::Value hidden;
+  hlo::Value cell;
+};
+constexpr auto next_state(auto& c, CellKind kind, hlo::Value of_input, hlo::Value of_hidden, const CellState& now)
+    -> CellState {
+  auto& b = c.builder();
+  if (kind == CellKind::tanh) return {b.tanh(b.add(of_input, of_hidden)), now.cell};
+  if (kind == CellKind::relu) {
+    const hlo::Value sum = b.add(of_input, of_hidden);
+    return {b.maximum(sum, c.full_like(sum, 0)), now.cell};
+  }
+  const std::int64_t size = b.dims(now.hidden)[1];
+  const auto part = [&](hlo::Value v, std::int64_t n) { return b.slice_in_dim(v, 1, n * size, (n + 1) * size); };
+  if (kind == CellKind::gru) {
+    const auto gate = [&](std::int64_t n) { return b.logistic(b.add(part(of_input, n), part(of_hidden, n))); };
+    const hlo::Value fresh = b.tanh(b.add(part(of_input, 2), b.multiply(gate(0), part(of_hidden, 2))));
+    return {b.add(fresh, b.multiply(gate(1), b.subtract(now.hidden, fresh))), now.cell};
+  }
+  const hlo::Value gates = b.add(of_input, of_hidden);
+  const auto gate = [&](std::int64_t n) { return b.logistic(part(gates, n)); };
+  const hlo::Value cell = b.add(b.multiply(gate(1), now.cell), b.multiply(gate(0), b.tanh(part(gates, 2))));
+  return {b.multiply(gate(3), b.tanh(cell)), cell};
+}
+
+constexpr auto run_layer(auto& c, const RecurrentLayer& layer) -> RecurrentResult {
+  auto& b = c.builder();
+  if (!layer.inputs.valid() || !layer.weight.valid() || !layer.hidden.valid()) return {};
+  const DType type = b.dtype(layer.hidden), wide = ops::accumulate_type(type);
+  const hlo::Dims state = b.dims(layer.hidden), gates = b.dims(layer.inputs);
+  const std::int64_t steps = gates[0];
+  const bool has_cell = layer.kind == CellKind::lstm, has_bias = layer.bias.valid();
+  Pool<hlo::Value> init;
+  init.push_back(b.constant(DType::i64, 0));
+  init.push_back(layer.hidden);
+  init.push_back(has_cell ? layer.cell : layer.hidden);
+  init.push_back(c.full({type, {steps, state[0], state[1]}}, 0));
+  init.push_back(layer.inputs);
+  init.push_back(layer.weight);
+  init.push_back(has_bias ? layer.bias : layer.weight);
+  const hlo::Value first = b.tuple(init.view());
+  if (!first.valid()) return {};
+  const hlo::ShapeId shape = b.shape_id(first);
+  const hlo::ComputationId condition = b.computation("has_steps_left", [&] {
+    return b.compare(b.get_tuple_element(b.parameter(shape), 0), b.constant(DType::i64, steps), hlo::Direction::lt);
+  });
+  const hlo::ComputationId body = b.computation("at_step", [&] {
+    const hlo::Value all = b.parameter(shape);
+    std::array<hlo::Value, 7> now;
+    for (std::size_t i = 0; i < now.size(); ++i) now[i] = b.get_tuple_element(all, static_cast<std::int64_t>(i));
+    const hlo::Value step = layer.is_reverse ? b.subtract(b.constant(DType::i64, steps - 1), now[0]) : now[0];
+    const hlo::Value zero = b.constant(DType::i64, 0);
+    const std::array<hlo::Value, 3> starts{step, zero, zero};
+    const hlo::Value of_input = b.reshape(b.dynamic_slice(now[4], starts, {1, gates[1], gates[2]}), {gates[1], gates[2]});
+    hlo::Value of_hidden = b.dot_general(now[1], now[5], {{1}, {1}, {}, {}}, wide);
+    if (has_bias) of_hidden = b.add(of_hidden, b.broadcast_in_dim(b.convert(now[6], wide), b.dims(of_hidden), {1}));
+    const CellState next = next_state(c, layer.kind, of_input, of_hidden,
+                                      {b.convert(now[1], wide), b.convert(now[2], wide)});
+    const hlo::Value hidden = b.convert(next.hidden, type);
+    const hlo::Value line = b.reshape(hidden, {1, state[0], state[1]});
+    return b.tuple({b.add(now[0], b.constant(DType::i64, 1)), hidden, has_cell ? b.convert(next.cell, type) : hidden,
+                    b.dynamic_update_slice(now[3], line, starts), now[4], now[5], now[6]});
+  });
+  const hlo::Value last = b.while_loop(first, condition, body);
+  return {b.get_tuple_element(last, 3), b.get_tuple_element(last, 1), b.get_tuple_element(last, 2)};
+}
+
+}  // namespace detail
+
+/// Layers of LSTM, GRU or plain cells over a sequence, in one direction or both.
+template <detail::CellKind Kind, TextConstant Name>
+struct LowerRecurrent {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    hlo::Value x = c.tensor(call, "input");
+    const Pool<hlo::Value> params = c.tensors(call, "params");
+    hlo::Value hidden, cell;
+    if constexpr (Kind == detail::CellKind::lstm) {
+      const Pool<hlo::Value> states = c.tensors(call, "hx");
+      if (states.size() != 2) return {};
+      hidden = states[0];
+      cell = states[1];
+    } else {
+      hidden = c.tensor(call, "hx");
+    }
+    if (!x.valid() || !hidden.valid()) return {};
+    if (c.boolean(call, "train") && c.real(call, "dropout") != 0) return refuse(c, call, "dropout in training");
+    if (cell.valid() && b.dims(cell) != b.dims(hidden)) return refuse(c, call, "with projections");
+    const bool has_biases = c.boolean(call, "has_biases"), batch_first = c.boolean(call, "batch_first");
+    const std::uint32_t directions = c.boolean(call, "bidirectional") ? 2 : 1, each = has_biases ? 4 : 2;
+    const auto layers = static_cast<std::uint32_t>(c.integer(call, "num_layers"));
+    if (b.rank(x) != 3 || params.size() != layers * directions * each) return refuse(c, call, "with these parameters");
+    if (batch_first) x = b.transpose(x, {1, 0, 2});
+    const auto state_of = [&](hlo::Value states, std::uint32_t number) {
+      const auto n = static_cast<std::int64_t>(number);
+      return b.reshape(b.slice_in_dim(states, 0, n, n + 1), {b.dims(states)[1], b.dims(states)[2]});
+    };
+    Pool<hlo::Value> last_hidden, last_cell;
+    for (std::uint32_t layer = 0; layer < layers; ++layer) {
+      Pool<hlo::Value> outputs;
+      for (std::uint32_t direction = 0; direction < directions; ++direction) {
+        const std::uint32_t number = layer * directions + direction, at = number * each;
+        detail::RecurrentLayer run;
+        run.kind = Kind;
+        run.inputs = detail::dot(c, x, params[at], {{2}, {1}, {}, {}});
+        run.weight = params[at + 1];
+        if (has_biases) {
+          const hlo::Value bias = b.convert(params[at + 2], b.dtype(run.inputs));
+          run.inputs = b.add(run.inputs, b.broadcast_in_dim(bias, b.dims(run.inputs), {2}));
+          run.bias = params[at + 3];
+        }
+        run.hidden = state_of(hidden, number);
+        if (cell.valid()) run.cell = state_of(cell, number);
+        run.is_reverse = direction == 1;
+        const auto result = detail::run_layer(c, run);
+        if (!result.outputs.valid()) return {};
+        outputs.push_back(result.outputs);
+        const hlo::Dims one{1, b.dims(hidden)[1], b.dims(hidden)[2]};
+        last_hidden.push_back(b.reshape(result.hidden, one));
+        last_cell.push_back(b.reshape(result.cell, one));
+      }
+      x = b.concatenate(outputs.view(), 2);
+    }
+    if (batch_first) x = b.transpose(x, {1, 0, 2});
+    return c.members(call, {x, b.concatenate(last_hidden.view(), 0), b.concatenate(last_cell.view(), 0)});
+  }
+
+ private:
+  static constexpr auto refuse(auto& c, const Call& call, std::string_view why) -> Pool<hlo::Value> {
+    c.unsupported(call, why);
+    return {};
+  }
+};
+
+/// The lowerings of this file.
+using RecurrentLowerings = lowerings<LowerRecurrent<detail::CellKind::lstm, "aten.lstm.input">,
+                                     LowerRecurrent<detail::CellKind::gru, "aten.gru.input">,
+                                     LowerRecurrent<detail::CellKind::tanh, "aten.rnn_tanh.input">,
+                                     LowerRecurrent<detail::CellKind::relu, "aten.rnn_relu.input">>;
 
 }  // namespace fxpass
 
@@ -27117,6 +32520,331 @@ struct Tanhshrink {
   }
 };
 
+/// A sum of Chebyshev polynomials at `t`, which lies in [-1, 1], by Clenshaw's recurrence. Of the coefficients, which fall
+/// off, float32 needs the first `short_count` alone.
+template <std::size_t N>
+constexpr auto chebyshev(auto& c, hlo::Value t, const std::array<double, N>& coefficients, std::size_t short_count)
+    -> hlo::Value {
+  auto& b = c.builder();
+  const std::size_t count = b.dtype(t) == DType::f64 ? N : short_count;
+  const hlo::Value twice = b.add(t, t);
+  hlo::Value last = c.full_like(t, 0.0), before = last;
+  for (std::size_t k = count - 1; k > 0; --k) {
+    const hlo::Value next = b.add(b.subtract(b.multiply(twice, last), before), c.full_like(t, coefficients[k]));
+    before = last;
+    last = next;
+  }
+  return b.add(b.subtract(b.multiply(t, last), before), c.full_like(t, coefficients[0]));
+}
+/// `value` where `condition` holds for a number that is compared with each element of `x`.
+constexpr auto where(auto& c, hlo::Value x, hlo::Direction how, double number, hlo::Value value, hlo::Value otherwise)
+    -> hlo::Value {
+  auto& b = c.builder();
+  return b.select(b.compare(x, c.full_like(x, number), how), value, otherwise);
+}
+constexpr auto times(auto& c, hlo::Value x, double number) -> hlo::Value {
+  return c.builder().multiply(x, c.full_like(x, number));
+}
+constexpr auto plus(auto& c, hlo::Value x, double number) -> hlo::Value {
+  return c.builder().add(x, c.full_like(x, number));
+}
+
+inline constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double infinite = std::numeric_limits<double>::infinity();
+
+/// e^(x^2) erfc(x) for x >= 0: (1 + 2x) times it is smooth in (x - 15/4) / (x + 15/4). Its own fit, by the values at the
+/// zeros of a Chebyshev polynomial in 40 digits.
+constexpr auto scaled_erfc(auto& c, hlo::Value x) -> hlo::Value {
+  constexpr std::array<double, 25> fit{
+      1.17757893456740175,     -0.00459005458064647733, -0.0842491333665179156,  0.0592099399981918905,
+      -0.0266586684353057523,  0.00907499767070526509,  -0.00241316354041760819, 0.000490775836525808632,
+      -0.0000691697330250120637, 4.13902798607301017e-6, 7.74038306619849067e-7, -2.18864010492343957e-7,
+      1.07649994656709104e-8,  4.5219598112182869e-9,   -7.75440020883135111e-10, -6.31808834088668449e-11,
+      2.8687950109306699e-11,  1.94558685457773472e-13, -9.65469674843343891e-13, 3.25254814814873984e-14,
+      3.34781194828680539e-14, -1.8645628804193131e-15, -1.25079505306886471e-15, 7.41823525662404346e-17,
+      5.06814890479611132e-17};
+  auto& b = c.builder();
+  const hlo::Value t = b.subtract(c.full_like(x, 1.0), b.divide(c.full_like(x, 7.5), plus(c, x, 3.75)));
+  return b.divide(chebyshev(c, t, fit, 14), plus(c, times(c, x, 2.0), 1.0));
+}
+
+struct Erfc {
+  static constexpr auto of(auto& c, hlo::Value x) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value a = b.abs(x);
+    const hlo::Value tail = b.multiply(b.exponential(b.negate(b.multiply(a, a))), scaled_erfc(c, a));
+    const hlo::Value small = b.subtract(c.full_like(x, 1.0), b.erf(x));
+    const hlo::Value large = where(c, a, hlo::Direction::gt, 26.7, c.full_like(x, 0.0), tail);
+    return where(c, x, hlo::Direction::gt, 0.5, large, small);
+  }
+};
+/// e^(x^2) erfc(x)
+struct ScaledErfc {
+  static constexpr auto of(auto& c, hlo::Value x) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value a = b.abs(x), tail = scaled_erfc(c, a);
+    const hlo::Value left = b.subtract(times(c, b.exponential(b.multiply(a, a)), 2.0), tail);
+    const hlo::Value end = where(c, x, hlo::Direction::eq, infinite, c.full_like(x, 0.0), tail);
+    return where(c, x, hlo::Direction::lt, 0.0, left, end);
+  }
+};
+
+/// The x of which erf(x) is given, when w = -log(1 - erf(x)^2): by the two polynomials of M. Giles, "Approximating the
+/// erfinv function" (GPU Computing Gems, 2011), and for float64 by two of Newton's steps.
+constexpr auto inverse_erf(auto& c, hlo::Value y, hlo::Value w) -> hlo::Value {
+  auto& b = c.builder();
+  constexpr std::array<double, 9> central{2.81022636e-08,  3.43273939e-07,  -3.5233877e-06, -4.39150654e-06, 0.00021858087,
+                                          -0.00125372503, -0.00417768164, 0.246640727,    1.50140941};
+  constexpr std::array<double, 9> tail{-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
+                                       -0.0076224613,   0.00943887047,  1.00167406,    2.83297682};
+  const auto polynomial = [&](hlo::Value at, const std::array<double, 9>& p) {
+    hlo::Value sum = c.full_like(at, p[0]);
+    for (std::size_t k = 1; k < p.size(); ++k) sum = plus(c, b.multiply(sum, at), p[k]);
+    return sum;
+  };
+  const hlo::Value near = polynomial(plus(c, w, -2.5), central), far = polynomial(plus(c, b.sqrt(w), -3.0), tail);
+  hlo::Value x = b.multiply(where(c, w, hlo::Direction::lt, 5.0, near, far), y);
+  if (b.dtype(x) == DType::f64) {
+    for (int step = 0; step < 2; ++step) {
+      const hlo::Value error = b.subtract(b.erf(x), y);
+      const hlo::Value slope = times(c, b.exponential(b.negate(b.multiply(x, x))), 1.12837916709551257390);
+      x = b.subtract(x, b.divide(error, slope));
+    }
+  }
+  const hlo::Value end = b.multiply(y, c.full_like(y, infinite));
+  return where(c, b.abs(y), hlo::Direction::eq, 1.0, end, x);
+}
+struct Erfinv {
+  static constexpr auto of(auto& c, hlo::Value x) -> hlo::Value {
+    auto& b = c.builder();
+    return inverse_erf(c, x, b.negate(b.log(one_minus_square(c, x))));
+  }
+};
+/// The normal distribution: the probability of less than x, its logarithm, and the x of a probability.
+struct Ndtr {
+  static constexpr auto of(auto& c, hlo::Value x) -> hlo::Value {
+    return times(c, Erfc::of(c, times(c, x, -half_root)), 0.5);
+  }
+  static constexpr double half_root = 0.70710678118654752440;
+};
+struct LogNdtr {
+  static constexpr auto of(auto& c, hlo::Value x) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value t = times(c, x, Ndtr::half_root), a = b.negate(b.minimum(t, c.full_like(t, 0.0)));
+    const hlo::Value far = b.subtract(b.log(times(c, scaled_erfc(c, a), 0.5)), b.multiply(t, t));
+    const hlo::Value near = b.log_plus_one(times(c, Erfc::of(c, t), -0.5));
+    return where(c, x, hlo::Direction::lt, -1.0, far, near);
+  }
+};
+struct Ndtri {
+  static constexpr auto of(auto& c, hlo::Value p) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value y = plus(c, times(c, p, 2.0), -1.0);
+    const hlo::Value product = b.multiply(p, b.subtract(c.full_like(p, 1.0), p));
+    return times(c, inverse_erf(c, y, b.negate(b.log(times(c, product, 4.0)))), 1.41421356237309504880);
+  }
+};
+
+/// log|gamma(x)| by Lanczos' sum (g = 7, 9 terms), and by reflection below 1/2.
+struct LogGamma {
+  static constexpr auto of(auto& c, hlo::Value x) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value is_left = b.compare(x, c.full_like(x, 0.5), hlo::Direction::lt);
+    const hlo::Value z = plus(c, b.select(is_left, b.subtract(c.full_like(x, 1.0), x), x), -1.0);
+    constexpr std::array<double, 8> terms{676.5203681218851,     -1259.1392167224028,  771.32342877765313,
+                                          -176.61502916214059,   12.507343278686905,   -0.13857109526572012,
+                                          9.9843695780195716e-6, 1.5056327351493116e-7};
+    hlo::Value sum = c.full_like(x, 0.99999999999980993);
+    for (std::size_t k = 0; k < terms.size(); ++k)
+      sum = b.add(sum, b.divide(c.full_like(x, terms[k]), plus(c, z, static_cast<double>(k + 1))));
+    // log(z + 7.5), so that nothing is lost where z is small.
+    const hlo::Value log_t = plus(c, b.log_plus_one(times(c, z, 1.0 / 7.5)), 2.01490302054226472);
+    const hlo::Value t = plus(c, z, 7.5);
+    const hlo::Value power = b.multiply(b.subtract(plus(c, z, 0.5), b.divide(t, log_t)), log_t);
+    const hlo::Value right = b.add(plus(c, power, 0.91893853320467274178), b.log(sum));
+    // log(pi / |sin(pi x)|) - log gamma(1 - x); the sine of the part behind the point is exact at whole numbers.
+    const hlo::Value a = b.abs(x), part = b.subtract(a, b.floor(a));
+    const hlo::Value near = where(c, part, hlo::Direction::gt, 0.5, b.subtract(c.full_like(x, 1.0), part), part);
+    const hlo::Value sine = b.log(b.sine(times(c, near, pi)));
+    const hlo::Value left = b.subtract(plus(c, b.negate(sine), 1.14472988584940017414), right);
+    const hlo::Value result = b.select(is_left, left, right);
+    const hlo::Value is_infinite = b.compare(a, c.full_like(a, infinite), hlo::Direction::eq);
+    return b.select(is_infinite, a, result);
+  }
+};
+
+/// The sum of 1 / (x + k)^2, or of another term, for k below 10, added to what a series for large x gives at x + 10.
+struct Digamma {
+  static constexpr auto of(auto& c, hlo::Value x) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value one = c.full_like(x, 1.0);
+    const hlo::Value is_left = b.compare(x, c.full_like(x, 0.0), hlo::Direction::le);
+    const hlo::Value z = b.select(is_left, b.subtract(one, x), x);
+    hlo::Value below = c.full_like(x, 0.0), y = z;
+    for (int k = 0; k < 10; ++k) {
+      const hlo::Value is_small = b.compare(y, c.full_like(x, 10.0), hlo::Direction::lt);
+      below = b.select(is_small, b.add(below, b.divide(one, y)), below);
+      y = b.select(is_small, b.add(y, one), y);
+    }
+    constexpr std::array<double, 6> series{1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760};
+    const hlo::Value square = b.divide(one, b.multiply(y, y));
+    hlo::Value tail = c.full_like(x, series.back());
+    for (std::size_t k = series.size() - 1; k-- > 0;) tail = plus(c, b.multiply(tail, square), series[k]);
+    const hlo::Value half = b.divide(c.full_like(x, 0.5), y);
+    const hlo::Value right =
+        b.subtract(b.subtract(b.subtract(b.log(y), half), b.multiply(tail, square)), below);
+    // psi(1 - x) - pi / tan(pi x); a pole at each whole number, of either sign at both zeros, as eager has it.
+    const hlo::Value part = b.subtract(x, b.round_nearest_even(x));  // the tangent's, which is worst far from 0
+    const hlo::Value left = b.subtract(right, b.divide(c.full_like(x, pi), b.tan(times(c, part, pi))));
+    const hlo::Value poles = where(c, part, hlo::Direction::eq, 0.0, c.full_like(x, not_a_number), left);
+    const hlo::Value at_zero = where(c, x, hlo::Direction::eq, 0.0, b.negate(b.divide(one, x)), poles);
+    const hlo::Value result = b.select(is_left, at_zero, right);
+    return where(c, x, hlo::Direction::eq, infinite, x, result);
+  }
+};
+
+/// The sum of (q + k)^-s over all k, by the sum formula of Euler and Maclaurin from where q + k is above 9, and 10 terms are
+/// summed at least.
+constexpr auto hurwitz_zeta(auto& c, hlo::Value s, hlo::Value q) -> hlo::Value {
+  auto& b = c.builder();
+  const hlo::Value minus_s = b.negate(s), finite_q = b.select(b.is_finite(q), q, c.full_like(q, 1.0));
+  const hlo::Value init = b.tuple({b.constant(DType::i32, 0), finite_q, c.full_like(q, 0.0), minus_s});
+  if (!init.valid()) return init;
+  const hlo::ShapeId shape = b.shape_id(init);
+  const auto is_open = [&](hlo::Value k, hlo::Value at) {
+    const hlo::Value is_early = b.compare(k, b.constant(DType::i32, 10), hlo::Direction::lt);
+    return b.or_(b.broadcast(is_early, b.dims(at)), b.compare(at, c.full_like(at, 9.0), hlo::Direction::le));
+  };
+  const hlo::ComputationId condition = b.computation("has_terms_left", [&] {
+    const hlo::Value state = b.parameter(shape), at = b.get_tuple_element(state, 1);
+    return b.reduce(is_open(b.get_tuple_element(state, 0), at), b.constant(DType::boolean, false), hlo::iota_dims(b.rank(at)),
+                    b.scalar_computation(hlo::Opcode::or_, DType::boolean));
+  });
+  const hlo::ComputationId body = b.computation("add_term", [&] {
+    const hlo::Value state = b.parameter(shape), k = b.get_tuple_element(state, 0), at = b.get_tuple_element(state, 1);
+    const hlo::Value total = b.get_tuple_element(state, 2), power = b.get_tuple_element(state, 3), open = is_open(k, at);
+    return b.tuple({b.add(k, b.constant(DType::i32, 1)), b.select(open, plus(c, at, 1.0), at),
+                    b.select(open, b.add(total, b.power(at, power)), total), power});
+  });
+  const hlo::Value last = b.while_loop(init, condition, body);
+  const hlo::Value a = b.get_tuple_element(last, 1), power = b.power(a, minus_s);
+  hlo::Value sum = b.add(b.get_tuple_element(last, 2), b.divide(b.multiply(power, a), plus(c, s, -1.0)));
+  sum = b.add(sum, times(c, power, 0.5));
+  // B(2j) / (2j)!
+  constexpr std::array<double, 7> numbers{1.0 / 12,      -1.0 / 720,        1.0 / 30240,           -1.0 / 1209600,
+                                          1.0 / 47900160, -691.0 / 1307674368000.0, 1.0 / 74724249600.0};
+  hlo::Value factor = b.divide(b.multiply(power, s), a);
+  for (std::size_t j = 0; j < numbers.size(); ++j) {
+    sum = b.add(sum, times(c, factor, numbers[j]));
+    const double n = 2.0 * static_cast<double>(j);
+    factor = b.divide(b.multiply(factor, b.multiply(plus(c, s, n + 1), plus(c, s, n + 2))), b.multiply(a, a));
+  }
+  const hlo::Value infinity = c.full_like(s, infinite), nan = c.full_like(s, not_a_number);
+  // Poles at whole q below 1; other negative q have real terms for whole s alone.
+  const hlo::Value is_whole = b.compare(q, b.floor(q), hlo::Direction::eq);
+  const hlo::Value left = b.select(is_whole, infinity,
+                                   b.select(b.compare(s, b.floor(s), hlo::Direction::ne), nan, sum));
+  hlo::Value result = where(c, q, hlo::Direction::le, 0.0, left, sum);
+  result = where(c, s, hlo::Direction::lt, 1.0, nan, result);
+  result = where(c, q, hlo::Direction::eq, infinite, c.full_like(q, 0.0), result);
+  // To the power of minus infinity the first term is all there is, if it is not below 1.
+  const hlo::Value first = where(c, q, hlo::Direction::eq, 1.0, c.full_like(q, 1.0), infinity);
+  const hlo::Value is_all = b.and_(b.compare(s, infinity, hlo::Direction::eq), b.compare(q, c.full_like(q, 1.0), hlo::Direction::le));
+  result = b.select(is_all, first, result);
+  result = b.select(b.compare(q, q, hlo::Direction::ne), q, result);
+  return where(c, s, hlo::Direction::eq, 1.0, infinity, result);
+}
+
+/// e^-|x| times the modified Bessel functions of order 0, and 1: fits of their own below and above 8, as of `scaled_erfc`.
+struct ScaledBessel0 {
+  static constexpr auto of(auto& c, hlo::Value x) -> hlo::Value {
+    constexpr std::array<double, 29> small{
+        0.338397637204738042,    -0.304682672343198399,   0.171620901522208775,    -0.0949010970480476444,
+        0.0493052842396707085,   -0.0237374148058994688,  0.0105464603945949983,   -0.00432430999505057594,
+        0.0016394756169413358,   -0.000576375574538582366, 0.000188502885095841656, -0.000057541950100821037,
+        0.0000164484480707288971, -4.41673835845875056e-6, 1.11738753912010372e-6,  -2.67079385394061173e-7,
+        6.04699502254191895e-8,  -1.30002500998624804e-8, 2.65982372468238665e-9,  -5.18979560163526291e-10,
+        9.67580903537323691e-11, -1.72682629144155571e-11, 2.95505266312963983e-12, -4.85644678311192946e-13,
+        7.67618549860493562e-14, -1.16853328779934517e-14, 1.71539128555513303e-15, -2.43127984654795469e-16,
+        3.3307945188222381e-17};
+    constexpr std::array<double, 23> large{
+        0.402245205507054416,    0.00336911647825569409,   0.0000688975834691682398, 2.89137052083475648e-6,
+        2.04891858946906374e-7,  2.26666899049817806e-8,   3.39623202570838635e-9,   4.94060238822496958e-10,
+        1.18891471078464395e-11, -3.14991652796324148e-11, -1.32158118404477121e-11, -1.79417853150680685e-12,
+        7.18012445138366981e-13, 3.85277838274214333e-13,  1.54008621752136244e-14,  -4.15056934728713994e-14,
+        -9.55484669882936665e-15, 3.8116806693537775e-15,  1.77256013305542922e-15,  -3.42548561966828638e-16,
+        -2.82762398052229254e-16, 3.46122286771478969e-17, 4.46562142032139877e-17};
+    return of_fits(c, c.builder().abs(x), small, 19, large, 7);
+  }
+  template <std::size_t N, std::size_t M>
+  static constexpr auto of_fits(auto& c, hlo::Value a, const std::array<double, N>& small, std::size_t short_small,
+                                const std::array<double, M>& large, std::size_t short_large) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value near = chebyshev(c, plus(c, times(c, a, 0.25), -1.0), small, short_small);
+    const hlo::Value inverse = b.divide(c.full_like(a, 16.0), a);
+    const hlo::Value far = b.divide(chebyshev(c, plus(c, inverse, -1.0), large, short_large), b.sqrt(a));
+    return where(c, a, hlo::Direction::le, 8.0, near, far);
+  }
+};
+struct ScaledBessel1 {
+  static constexpr auto of(auto& c, hlo::Value x) -> hlo::Value {
+    constexpr std::array<double, 28> small{
+        0.126293593221816827,    -0.176416518357834055,   0.102643658689847095,     -0.0529459812080949914,
+        0.0247264490306265168,   -0.0105640848946261982,  0.00415642294431288816,   -0.00151357245063125315,
+        0.000512285956168575773, -0.000161760815825896746, 0.0000478156510755005423, -0.0000132731636560394358,
+        3.47025130813767848e-6,  -8.56872026469545474e-7, 2.00329475355213526e-7,   -4.44505912879632808e-8,
+        9.38153738649577178e-9,  -1.88724975172282929e-9, 3.62559028155211704e-10,  -6.66348972350202774e-11,
+        1.17361862988909016e-11, -1.98397439776494372e-12, 3.22379336594557471e-13, -5.04218550472791169e-14,
+        7.60068429473540693e-15, -1.10559694773538631e-15, 1.55363195773620047e-16, -2.11142121435816608e-17};
+    constexpr std::array<double, 23> large{
+        0.38928811750914006,      -0.00976109749136146841, -0.000110588938762623716, -3.88256480887769039e-6,
+        -2.51223623787020893e-7,  -2.63146884688951951e-8, -3.83538038596423702e-9,  -5.5897434621965838e-10,
+        -1.89749581235054136e-11, 3.25260358301548836e-11, 1.41258074366137802e-11,  2.0356285441470903e-12,
+        -7.1985517762459124e-13,  -4.083551111092198e-13,  -2.10154184277261281e-14, 4.27244001671186208e-14,
+        1.04202769841299537e-14,  -3.81440307243826312e-15, -1.88035477550959008e-15, 3.30820231091122035e-16,
+        2.96262899765215462e-16,  -3.20952592201225644e-17, -4.65030536851613504e-17};
+    auto& b = c.builder();
+    const hlo::Value a = b.abs(x);
+    // The fit below 8 is of the function divided by |x|: it is 0 at 0.
+    const hlo::Value fits = ScaledBessel0::of_fits(c, a, small, 17, large, 7);
+    const hlo::Value size = where(c, a, hlo::Direction::le, 8.0, b.multiply(fits, a), fits);
+    return where(c, x, hlo::Direction::lt, 0.0, b.negate(size), size);
+  }
+};
+template <class Scaled>
+struct Bessel {
+  static constexpr auto of(auto& c, hlo::Value x) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value half = b.exponential(times(c, b.abs(x), 0.5));  // of which the square alone may overflow
+    return b.multiply(b.multiply(Scaled::of(c, x), half), half);
+  }
+};
+
+struct Sinc {
+  static constexpr auto of(auto& c, hlo::Value x) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value angle = times(c, x, pi);
+    return where(c, x, hlo::Direction::eq, 0.0, c.full_like(x, 1.0), b.divide(b.sine(angle), angle));
+  }
+};
+/// -x log(x); 0 at 0, and no more than minus infinity below.
+struct Entropy {
+  static constexpr auto of(auto& c, hlo::Value x) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value inside = b.negate(b.multiply(x, b.log(x)));
+    const hlo::Value right = where(c, x, hlo::Direction::eq, 0.0, c.full_like(x, 0.0), inside);
+    return where(c, x, hlo::Direction::lt, 0.0, c.full_like(x, -infinite), right);
+  }
+};
+/// The angle of a real number: 0, or pi below zero.
+struct RealAngle {
+  static constexpr auto of(auto& c, hlo::Value x) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value angle = where(c, x, hlo::Direction::lt, 0.0, c.full_like(x, pi), c.full_like(x, 0.0));
+    return b.select(b.compare(x, x, hlo::Direction::ne), x, angle);
+  }
+};
+
 constexpr auto is_nan(auto& c, hlo::Value x) -> hlo::Value {
   return c.builder().compare(x, x, hlo::Direction::ne);
 }
@@ -27124,14 +32852,8 @@ constexpr auto is_nan(auto& c, hlo::Value x) -> hlo::Value {
 constexpr auto has_sign_bit(auto& c, hlo::Value x) -> hlo::Value {
   auto& b = c.builder();
   const DType type = b.dtype(x);
-  if (is_floating(type)) {
-    constexpr std::array<DType, 4> integers{DType::i8, DType::i16, DType::i32, DType::i64};
-    std::size_t i = 0;
-    while (byte_size(integers[i]) < byte_size(type)) ++i;
-    x = b.bitcast_convert(x, integers[i]);
-  } else if (!dtype_info(type).is_signed) {
-    return c.full({DType::boolean, b.dims(x)}, 0);
-  }
+  if (!is_floating(type) && !dtype_info(type).is_signed) return c.full({DType::boolean, b.dims(x)}, 0);
+  if (is_floating(type)) x = b.bitcast_convert(x, integer_of_same_size(type));
   return b.compare(x, c.full_like(x, 0), hlo::Direction::lt);
 }
 
@@ -27285,7 +33007,7 @@ struct LowerLogAddExp {
 
 /// x * log(y), and 0 where x is 0 whatever y is, unless it is NaN.
 struct LowerXlogy {
-  static constexpr std::string_view op = "aten.xlogy";
+  static constexpr std::array<std::string_view, 2> op{"aten.xlogy", "aten.special_xlogy"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
     const auto [x, y] = c.operands(call, Meeting::floating, "self", "other");
@@ -27338,6 +33060,278 @@ struct LowerShrink {
   }
 };
 
+/// x * log(1 + y), and 0 where x is 0 whatever y is, unless it is NaN.
+struct LowerXlog1py {
+  static constexpr std::string_view op = "aten.special_xlog1py";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [x, y] = c.operands(call, Meeting::floating, "self", "other");
+    if (!x.valid() || !y.valid()) return {};
+    const hlo::Value product = detail::where(c, x, hlo::Direction::eq, 0.0, c.full_like(x, 0.0),
+                                             b.multiply(x, b.log_plus_one(y)));
+    return c.to_result(call, b.select(detail::is_nan(c, y), y, product));
+  }
+};
+
+/// log(x / (1 - x)), of x held between eps and 1 - eps if eps is given.
+struct LowerLogit {
+  static constexpr std::array<std::string_view, 2> op{"aten.logit", "aten.special_logit"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    hlo::Value x = c.accurate(c.tensor(call, "self"));
+    if (!x.valid()) return x;
+    if (call.has("eps")) {
+      const double eps = c.real(call, "eps");
+      if (eps >= 0) x = b.minimum(b.maximum(x, c.full_like(x, eps)), c.full_like(x, 1 - eps));
+    }
+    return c.to_result(call, b.log(b.divide(x, b.subtract(c.full_like(x, 1.0), x))));
+  }
+};
+
+struct LowerZeta {
+  static constexpr std::string_view op = "aten.special_zeta";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const auto [s, q] = c.operands(call, Meeting::floating, "self", "other");
+    if (!s.valid() || !q.valid()) return {};
+    return c.to_result(call, detail::hurwitz_zeta(c, s, q));
+  }
+};
+
+/// The n-th derivative of digamma: (-1)^(n + 1) n! zeta(n + 1, x).
+struct LowerPolygamma {
+  static constexpr std::array<std::string_view, 2> op{"aten.polygamma", "aten.special_polygamma"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.accurate(c.tensor(call, "self"));
+    const std::int64_t n = c.integer(call, "n");
+    if (!x.valid()) return x;
+    if (n < 0) return c.fail(call, DiagnosticCode::eager_would_raise, "there is no derivative of negative order");
+    if (n == 0) return c.to_result(call, detail::Digamma::of(c, x));
+    if (n == 1) return c.to_result(call, trigamma(c, x));
+    // Far too large for float64 above this order.
+    double factorial = n % 2 == 0 ? -1.0 : 1.0;
+    for (std::int64_t k = 2; k <= n && k < 200; ++k) factorial *= static_cast<double>(k);
+    const hlo::Value zeta = detail::hurwitz_zeta(c, c.full_like(x, static_cast<double>(n + 1)), x);
+    return c.to_result(call, b.multiply(c.full_like(x, factorial), zeta));
+  }
+
+ private:
+  /// By reflection below 1/2, where the terms of the sum are no powers of positive numbers.
+  static constexpr auto trigamma(auto& c, hlo::Value x) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value is_left = b.compare(x, c.full_like(x, 0.5), hlo::Direction::lt);
+    const hlo::Value right = b.select(is_left, b.subtract(c.full_like(x, 1.0), x), x);
+    const hlo::Value value = detail::hurwitz_zeta(c, c.full_like(x, 2.0), right);
+    // The sine of what x is in the type, as eager takes it: near a pole there is nothing better in it.
+    const hlo::Value ratio = b.divide(c.full_like(x, detail::pi), b.sine(detail::times(c, x, detail::pi)));
+    return b.select(is_left, b.subtract(b.multiply(ratio, ratio), value), value);
+  }
+};
+
+/// log of the multivariate gamma function of dimension p.
+struct LowerMvlgamma {
+  static constexpr std::array<std::string_view, 2> op{"aten.mvlgamma", "aten.special_multigammaln"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.accurate(c.tensor(call, "self"));
+    const std::int64_t p = c.integer(call, "p");
+    if (!x.valid()) return x;
+    constexpr double log_pi = 1.14472988584940017414;
+    hlo::Value sum = c.full_like(x, log_pi * static_cast<double>(p * (p - 1)) / 4.0);
+    for (std::int64_t k = 0; k < p; ++k)
+      sum = c.builder().add(sum, detail::LogGamma::of(c, detail::plus(c, x, -0.5 * static_cast<double>(k))));
+    return c.to_result(call, sum);
+  }
+};
+
+/// x * 2^y
+struct LowerLdexp {
+  static constexpr std::string_view op = "aten.ldexp";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [x, y] = c.operands(call, Meeting::floating, "self", "other");
+    if (!x.valid() || !y.valid()) return {};
+    return c.to_result(call, b.multiply(x, b.power(c.full_like(y, 2.0), y)));
+  }
+};
+
+namespace detail {
+
+/// The integer type of a float's bits, and where its exponent is.
+struct FloatBits {
+  DType type = DType::i32;
+  std::int64_t mantissa_bits = 23;
+  std::int64_t exponent_mask = 0xff;
+  std::int64_t bias = 127;
+};
+[[nodiscard]] constexpr auto float_bits_of(DType dtype) -> FloatBits {
+  switch (dtype) {
+    case DType::f64: return {DType::i64, 52, 0x7ff, 1023};
+    case DType::f16: return {DType::i16, 10, 0x1f, 15};
+    case DType::bf16: return {DType::i16, 7, 0xff, 127};
+    default: return {};
+  }
+}
+
+}  // namespace detail
+
+/// A mantissa in [0.5, 1) and a power of 2 that make each element; 0, infinities and NaN are their own.
+struct LowerFrexp {
+  static constexpr std::string_view op = "aten.frexp";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    if (!x.valid()) return {};
+    const detail::FloatBits bits = detail::float_bits_of(b.dtype(x));
+    const hlo::Value n = b.bitcast_convert(x, bits.type);
+    const auto number = [&](std::int64_t value) { return c.full_like(n, value); };
+    const std::int64_t width = byte_size(bits.type) * 8, ones = (std::int64_t{1} << bits.mantissa_bits) - 1;
+    const hlo::Value mantissa = b.and_(n, number(ones));
+    const hlo::Value exponent =
+        b.and_(b.shift_right_logical(n, number(bits.mantissa_bits)), number(bits.exponent_mask));
+    // Numbers below the normal ones have no leading one of their own: the first that there is becomes it. Done with
+    // integers, since a backend may take such numbers for 0.
+    const hlo::Value is_small = b.compare(exponent, number(0), hlo::Direction::eq);
+    const hlo::Value leading = b.subtract(b.count_leading_zeros(mantissa), number(width - bits.mantissa_bits - 1));
+    const hlo::Value shift = b.select(is_small, leading, number(0));
+    const hlo::Value shifted = b.and_(b.shift_left(mantissa, shift), number(ones));
+    const hlo::Value power = b.select(is_small, b.subtract(number(1), shift), exponent);
+    const hlo::Value sign = b.and_(n, b.shift_left(number(1), number(width - 1)));
+    const hlo::Value half = b.or_(b.or_(sign, shifted), number((bits.bias - 1) << bits.mantissa_bits));
+    const hlo::Value is_zero = b.and_(is_small, b.compare(mantissa, number(0), hlo::Direction::eq));
+    const hlo::Value is_own = b.or_(is_zero, b.compare(exponent, number(bits.exponent_mask), hlo::Direction::eq));
+    return c.members(call, {b.select(is_own, x, b.bitcast_convert(half, b.dtype(x))),
+                            b.select(is_own, number(0), b.subtract(power, number(bits.bias - 1)))});
+  }
+};
+
+/// The next number from `self` towards `other`.
+struct LowerNextAfter {
+  static constexpr std::string_view op = "aten.nextafter";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [x, y] = c.operands(call, Meeting::common, "self", "other");
+    if (!x.valid() || !y.valid()) return {};
+    const DType type = b.dtype(x);
+    const detail::FloatBits bits = detail::float_bits_of(type);
+    const hlo::Value n = b.bitcast_convert(x, bits.type), one = c.full_like(n, 1);
+    // The bits of numbers of one sign are in the order of their sizes.
+    const hlo::Value is_larger = b.xor_(b.compare(x, y, hlo::Direction::lt),
+                                        b.compare(x, c.full_like(x, 0.0), hlo::Direction::lt));
+    const hlo::Value stepped = b.select(is_larger, b.add(n, one), b.subtract(n, one));
+    const hlo::Value tiny = b.bitcast_convert(one, type);
+    const hlo::Value from_zero = detail::where(c, y, hlo::Direction::lt, 0.0, b.negate(tiny), tiny);
+    const hlo::Value moved =
+        detail::where(c, x, hlo::Direction::eq, 0.0, from_zero, b.bitcast_convert(stepped, type));
+    const hlo::Value result = b.select(b.compare(x, y, hlo::Direction::eq), y, moved);
+    return b.select(detail::is_nan(c, x), x, b.select(detail::is_nan(c, y), y, result));
+  }
+};
+
+/// Powers in float64, whatever the operands are.
+struct LowerFloatPower {
+  static constexpr std::string_view op = "aten.float_power";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const auto [x, y] = c.operands(call, Meeting::common, "self", "exponent");
+    const DType type = c.result_shape(call).dtype;
+    auto& b = c.builder();
+    return b.power(b.convert(x, type), b.convert(y, type));
+  }
+};
+
+/// Complex numbers of real and imaginary parts, or of sizes and angles.
+struct LowerComplex {
+  static constexpr std::string_view op = "aten.complex";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const auto [x, y] = c.operands(call, Meeting::common, "real", "imag");
+    return c.to_result(call, c.builder().complex(x, y));
+  }
+};
+struct LowerPolar {
+  static constexpr std::string_view op = "aten.polar";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [size, angle] = c.operands(call, Meeting::common, "abs", "angle");
+    return c.to_result(call, b.complex(b.multiply(size, b.cosine(angle)), b.multiply(size, b.sine(angle))));
+  }
+};
+struct LowerAngle {
+  static constexpr std::string_view op = "aten.angle";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    if (!x.valid()) return x;
+    if (is_complex(b.dtype(x))) return b.atan2(b.imag(x), b.real(x));
+    return c.to_result(call, detail::RealAngle::of(c, c.accurate(x)));
+  }
+};
+/// Whether the imaginary part is 0.
+struct LowerIsReal {
+  static constexpr std::string_view op = "aten.isreal";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    if (!x.valid()) return x;
+    if (!is_complex(b.dtype(x))) return b.full({DType::boolean, b.dims(x)}, true);
+    const hlo::Value imaginary = b.imag(x);
+    return b.compare(imaginary, c.full_like(imaginary, 0), hlo::Direction::eq);
+  }
+};
+
+/// Greatest common divisor by Euclid's remainders, all elements at once, and the least common multiple.
+struct LowerGcd {
+  static constexpr std::array<std::string_view, 2> op{"aten.gcd", "aten.lcm"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [given_x, given_y] = c.operands(call, Meeting::common, "self", "other");
+    if (!given_x.valid() || !given_y.valid()) return {};
+    const bool is_signed = dtype_info(b.dtype(given_x)).is_signed;
+    const hlo::Value x = is_signed ? b.abs(given_x) : given_x, y = is_signed ? b.abs(given_y) : given_y;
+    const hlo::Value init = b.tuple({x, y});
+    const hlo::ShapeId shape = b.shape_id(init);
+    const hlo::ComputationId condition = b.computation("has_remainder", [&] {
+      const hlo::Value rest = b.get_tuple_element(b.parameter(shape), 1);
+      const hlo::Value differs = b.compare(rest, c.full_like(rest, 0), hlo::Direction::ne);
+      return b.reduce(differs, b.constant(DType::boolean, false), hlo::iota_dims(b.rank(rest)),
+                      b.scalar_computation(hlo::Opcode::or_, DType::boolean));
+    });
+    const hlo::ComputationId body = b.computation("divide_on", [&] {
+      const hlo::Value state = b.parameter(shape);
+      const hlo::Value large = b.get_tuple_element(state, 0), small = b.get_tuple_element(state, 1);
+      const hlo::Value is_done = b.compare(small, c.full_like(small, 0), hlo::Direction::eq);
+      const hlo::Value rest = b.remainder(large, b.select(is_done, c.full_like(small, 1), small));
+      return b.tuple({b.select(is_done, large, small), rest});
+    });
+    const hlo::Value divisor = b.get_tuple_element(b.while_loop(init, condition, body), 0);
+    if (call.schema().base() == "aten.gcd") return c.to_result(call, divisor);
+    const hlo::Value zero = c.full_like(divisor, 0);
+    const hlo::Value is_zero = b.compare(divisor, zero, hlo::Direction::eq);
+    const hlo::Value part = b.divide(x, b.select(is_zero, c.full_like(divisor, 1), divisor));
+    return c.to_result(call, b.select(is_zero, zero, b.multiply(part, y)));
+  }
+};
+
+/// Whether elements are equal, or as near as `atol + |rtol * other|`.
+struct LowerIsClose {
+  static constexpr std::string_view op = "aten.isclose";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto [x, y] = c.operands(call, Meeting::common, "self", "other");
+    if (!x.valid() || !y.valid()) return {};
+    hlo::Value result = b.compare(x, y, hlo::Direction::eq);
+    const bool is_float = is_floating(b.dtype(x));
+    if (is_complex(b.dtype(x))) return c.unsupported(call, "of complex numbers");
+    if (is_float && c.boolean(call, "equal_nan"))
+      result = b.or_(result, b.and_(detail::is_nan(c, x), detail::is_nan(c, y)));
+    const double rtol = c.real(call, "rtol"), atol = c.real(call, "atol");
+    if (rtol == 0 && atol == 0) return result;
+    const DType type = is_float ? b.dtype(x) : DType::f32;
+    const hlo::Value a = b.convert(x, type), d = b.convert(y, type);
+    const hlo::Value allowed = b.add(c.full_like(a, atol), b.abs(b.multiply(c.full_like(d, rtol), d)));
+    const hlo::Value distance = b.abs(b.subtract(a, d));
+    return b.or_(result, b.and_(b.is_finite(distance), b.compare(distance, allowed, hlo::Direction::le)));
+  }
+};
+
 /// The lowerings of this file.
 using SpecialFunctionLowerings =
     lowerings<LowerFormula<detail::Asin, "aten.asin", "aten.arcsin">,
@@ -27357,7 +33351,300 @@ using SpecialFunctionLowerings =
               LowerNumberExtreme<"aten.fmin", hlo::Opcode::minimum>, LowerCopysign, LowerHypot,
               LowerLogAddExp<"aten.logaddexp", false>, LowerLogAddExp<"aten.logaddexp2", true>, LowerXlogy,
               LowerHeaviside, LowerThreshold, LowerShrink<"aten.softshrink", true>,
-              LowerShrink<"aten.hardshrink", false>>;
+              LowerShrink<"aten.hardshrink", false>, LowerFormula<detail::Erfc, "aten.erfc", "aten.special_erfc">,
+              LowerFormula<detail::ScaledErfc, "aten.special_erfcx">,
+              LowerFormula<detail::Erfinv, "aten.erfinv", "aten.special_erfinv">,
+              LowerFormula<detail::Ndtr, "aten.special_ndtr">, LowerFormula<detail::LogNdtr, "aten.special_log_ndtr">,
+              LowerFormula<detail::Ndtri, "aten.special_ndtri">,
+              LowerFormula<detail::LogGamma, "aten.lgamma", "aten.special_gammaln">,
+              LowerFormula<detail::Digamma, "aten.digamma", "aten.special_digamma", "aten.special_psi">,
+              LowerFormula<detail::Bessel<detail::ScaledBessel0>, "aten.i0", "aten.special_i0">,
+              LowerFormula<detail::ScaledBessel0, "aten.special_i0e">,
+              LowerFormula<detail::Bessel<detail::ScaledBessel1>, "aten.special_i1">,
+              LowerFormula<detail::ScaledBessel1, "aten.special_i1e">,
+              LowerFormula<detail::Sinc, "aten.sinc", "aten.special_sinc">,
+              LowerFormula<detail::Entropy, "aten.special_entr">, LowerXlog1py, LowerLogit, LowerZeta, LowerPolygamma,
+              LowerMvlgamma, LowerLdexp, LowerFrexp, LowerNextAfter, LowerFloatPower, LowerComplex, LowerPolar, LowerAngle,
+              LowerIsReal, LowerGcd, LowerIsClose>;
+
+}  // namespace fxpass
+
+// ---- fxpass/lower/spectral.hpp
+
+/// @file
+/// Fourier transforms, one dimension after another: HLO's transforms are of the last dimension.
+
+namespace fxpass {
+
+namespace detail {
+
+/// What a transform is divided by: nothing, the root of the number of its elements, or that number.
+enum class SpectralScale : std::uint8_t { none, by_root, by_count };
+
+/// `norm` of a transform in one direction; an inverse divides by default.
+constexpr auto spectral_scale(auto& c, const Call& call, bool is_inverse) -> SpectralScale {
+  const std::string_view norm = call.has("norm") ? call.string("norm").value_or("?") : "backward";
+  if (norm == "ortho") return SpectralScale::by_root;
+  if (norm == "backward") return is_inverse ? SpectralScale::by_count : SpectralScale::none;
+  if (norm == "forward") return is_inverse ? SpectralScale::none : SpectralScale::by_count;
+  c.fail(call, DiagnosticCode::eager_would_raise, text_of("normalization '", norm, "'"));
+  return SpectralScale::none;
+}
+
+/// A transform as a call names it: dimensions of a tensor, and in each the number of elements.
+struct SpectralDims {
+  Pool<std::size_t> dims;
+  Pool<std::int64_t> sizes;  ///< -1: as many as there are
+};
+/// `n` and `dim` of transforms of one dimension, `s` and `dim` of those of several.
+constexpr auto spectral_dims(auto& c, const Call& call, std::size_t rank) -> SpectralDims {
+  SpectralDims result;
+  if (call.schema().find("n")) {
+    result.dims.push_back(c.dim(call, "dim", rank));
+    result.sizes.push_back(call.has("n") ? c.integer(call, "n") : -1);
+    return result;
+  }
+  hlo::Dims sizes, dims;
+  if (call.has("s")) sizes = c.integers(call, "s");
+  // A default stands for no `dim` where the schema has one.
+  const auto listed = call.integers("dim");
+  if (listed && !(call.given("dim") && call.given("dim")->is_none())) dims = c.integers(call, "dim");
+  if (dims.empty()) {
+    const std::size_t count = sizes.empty() ? rank : sizes.size();
+    for (std::size_t d = rank < count ? 0 : rank - count; d < rank; ++d) dims.push_back(static_cast<std::int64_t>(d));
+  }
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    result.dims.push_back(c.wrapped_dim(call, dims[i], rank));
+    result.sizes.push_back(i < sizes.size() ? sizes[i] : -1);
+  }
+  return result;
+}
+
+/// Runs `function` with dimension `dim` last.
+template <class Function>
+constexpr auto with_last(auto& c, hlo::Value x, std::size_t dim, Function function) -> hlo::Value {
+  auto& b = c.builder();
+  if (!x.valid()) return x;
+  hlo::Dims order = hlo::iota_dims(b.rank(x));
+  order[dim] = order.back();
+  order[order.size() - 1] = static_cast<std::int64_t>(dim);
+  return b.transpose(function(b.transpose(x, order)), order);
+}
+
+/// `dim` of `x` cut, or filled up with zeros, to `size`, which is -1 where it stays.
+constexpr auto resized_dim(auto& c, hlo::Value x, std::size_t dim, std::int64_t size) -> hlo::Value {
+  if (size == -1 || !x.valid() || c.builder().dims(x)[dim] == size) return x;
+  return with_last(c, x, dim, [&](hlo::Value v) { return resized_last(c, v, size); });
+}
+constexpr auto as_complex(auto& c, hlo::Value x) -> hlo::Value {
+  auto& b = c.builder();
+  if (!x.valid() || is_complex(b.dtype(x))) return x;
+  return b.convert(x, b.dtype(x) == DType::f64 ? DType::c128 : DType::c64);
+}
+/// Real numbers in a type that transforms take.
+constexpr auto as_real(auto& c, hlo::Value x) -> hlo::Value {
+  return x.valid() ? c.builder().convert(x, c.builder().dtype(x) == DType::f64 ? DType::f64 : DType::f32) : x;
+}
+
+/// A complex transform of one dimension, forward or back, neither divided by anything.
+constexpr auto transform(auto& c, hlo::Value x, std::size_t dim, bool is_inverse) -> hlo::Value {
+  auto& b = c.builder();
+  return with_last(c, x, dim, [&](hlo::Value v) {
+    const std::int64_t size = b.dims(v).back();
+    if (!is_inverse) return b.fft(v, hlo::FftType::fft, {size});
+    const hlo::Value y = b.fft(v, hlo::FftType::ifft, {size});
+    return b.multiply(y, c.full_like(y, size));
+  });
+}
+/// A transform of real numbers to the half that tells the rest.
+constexpr auto transform_real(auto& c, hlo::Value x, std::size_t dim) -> hlo::Value {
+  auto& b = c.builder();
+  return with_last(c, x, dim, [&](hlo::Value v) { return b.fft(v, hlo::FftType::rfft, {b.dims(v).back()}); });
+}
+/// From such a half back to `size` real numbers, divided by nothing.
+constexpr auto transform_to_real(auto& c, hlo::Value x, std::size_t dim, std::int64_t size) -> hlo::Value {
+  auto& b = c.builder();
+  return with_last(c, resized_dim(c, x, dim, size / 2 + 1), dim, [&](hlo::Value v) {
+    const hlo::Value y = b.fft(v, hlo::FftType::irfft, {size});
+    return b.multiply(y, c.full_like(y, size));
+  });
+}
+
+constexpr auto scaled_spectrum(auto& c, hlo::Value x, SpectralScale scale, std::int64_t count) -> hlo::Value {
+  auto& b = c.builder();
+  if (!x.valid() || scale == SpectralScale::none) return x;
+  hlo::Value divisor = c.scalar(is_complex(b.dtype(x)) ? detail::real_part(b.dtype(x)) : b.dtype(x), count);
+  if (scale == SpectralScale::by_root) divisor = b.sqrt(divisor);
+  return b.divide(x, b.broadcast(b.convert(divisor, b.dtype(x)), b.dims(x)));
+}
+
+/// The kinds of transforms: complex to complex, real to a half, a half to real.
+enum class SpectralKind : std::uint8_t { complex, real, half };
+
+/// All of a call: `dims` in order, the last one being that of the half. `conjugate` turns the half around: for `hfft` and
+/// `ihfft`, which are the others' inverses with the other direction.
+constexpr auto transform_all(auto& c, hlo::Value x, const SpectralDims& at, SpectralKind kind, bool is_inverse,
+                             bool conjugate, SpectralScale scale) -> hlo::Value {
+  auto& b = c.builder();
+  if (!x.valid()) return x;
+  if (at.dims.empty()) return kind == SpectralKind::half ? b.real(as_complex(c, x)) : as_complex(c, x);
+  const std::uint32_t last = at.dims.size() - 1;
+  std::int64_t count = 1;
+  x = kind == SpectralKind::real ? as_real(c, x) : as_complex(c, x);
+  for (std::uint32_t i = 0; i <= last; ++i) {
+    if (kind == SpectralKind::half && i == last) break;
+    x = resized_dim(c, x, at.dims[i], at.sizes[i]);
+    count *= b.dims(x)[at.dims[i]];
+  }
+  if (kind == SpectralKind::real) {
+    x = transform_real(c, x, at.dims[last]);
+    if (conjugate) x = LowerConjugate::conjugate(c, x);
+    for (std::uint32_t i = 0; i < last; ++i) x = transform(c, x, at.dims[i], is_inverse);
+  } else if (kind == SpectralKind::half) {
+    const std::int64_t given = at.sizes[last];
+    const std::int64_t size = given == -1 ? 2 * (b.dims(x)[at.dims[last]] - 1) : given;
+    for (std::uint32_t i = 0; i < last; ++i) x = transform(c, x, at.dims[i], is_inverse);
+    if (conjugate) x = LowerConjugate::conjugate(c, x);
+    x = transform_to_real(c, x, at.dims[last], size);
+    count *= size;
+  } else {
+    for (std::uint32_t i = 0; i <= last; ++i) x = transform(c, x, at.dims[i], is_inverse);
+  }
+  return scaled_spectrum(c, x, scale, count);
+}
+
+}  // namespace detail
+
+/// `torch.fft`'s transforms.
+template <detail::SpectralKind Kind, bool IsInverse, bool IsConjugate, TextConstant... Names>
+struct LowerTransform {
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.tensor(call, "self");
+    if (!x.valid()) return x;
+    const auto at = detail::spectral_dims(c, call, c.builder().rank(x));
+    return c.to_result(call, detail::transform_all(c, x, at, Kind, IsInverse, IsConjugate,
+                                                   detail::spectral_scale(c, call, IsInverse)));
+  }
+};
+
+/// The transforms that those decompose to; `normalization` is the number of a scale.
+template <TextConstant Name, detail::SpectralKind Kind>
+struct LowerCoreTransform {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "self");
+    if (!x.valid()) return x;
+    detail::SpectralDims at;
+    for (const std::int64_t d : c.integers(call, "dim")) {
+      at.dims.push_back(c.wrapped_dim(call, d, b.rank(x)));
+      at.sizes.push_back(-1);
+    }
+    const std::int64_t number = c.integer(call, "normalization");
+    if (number < 0 || number > 2) return c.fail(call, DiagnosticCode::eager_would_raise, "there is no such normalization");
+    const auto scale = static_cast<detail::SpectralScale>(number);
+    if constexpr (Kind == detail::SpectralKind::half) {
+      if (!at.sizes.empty()) at.sizes[at.sizes.size() - 1] = c.integer(call, "last_dim_size");
+      return detail::transform_all(c, x, at, Kind, true, false, scale);
+    } else if constexpr (Kind == detail::SpectralKind::real) {
+      // With all of the result instead of its half, it is a complex transform.
+      const bool is_half = c.boolean(call, "onesided");
+      return detail::transform_all(c, x, at, is_half ? Kind : detail::SpectralKind::complex, false, false, scale);
+    } else {
+      return detail::transform_all(c, x, at, Kind, !c.boolean(call, "forward"), false, scale);
+    }
+  }
+};
+
+/// The middle of each dimension rolled to its beginning, or back.
+template <TextConstant Name, bool IsBack>
+struct LowerSpectralShift {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    hlo::Value x = c.tensor(call, "self");
+    if (!x.valid()) return x;
+    for (const std::int64_t d : c.dims(call, "dim", b.rank(x))) {
+      const std::int64_t size = b.dims(x)[static_cast<std::size_t>(d)], cut = IsBack ? size / 2 : size - size / 2;
+      if (cut != 0 && cut != size) x = b.concatenate({b.slice_in_dim(x, d, cut, size), b.slice_in_dim(x, d, 0, cut)}, d);
+    }
+    return x;
+  }
+};
+
+/// The frequencies that the elements of a transform stand for.
+template <TextConstant Name, bool IsHalf>
+struct LowerFrequencies {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const std::int64_t n = c.integer(call, "n");
+    const double step = c.real(call, "d");
+    const hlo::Shape result = c.result_shape(call);
+    Pool<double> values;
+    for (std::int64_t i = 0; i < result.element_count(); ++i) {
+      const std::int64_t number = !IsHalf && i >= (n + 1) / 2 ? i - n : i;
+      values.push_back(static_cast<double>(number) / (static_cast<double>(n) * step));
+    }
+    return c.builder().constant(result.dtype, result.dims, values.view());
+  }
+};
+
+/// Transforms of overlapping windows of the last dimension; frequencies come before windows.
+struct LowerShortTimeTransform {
+  static constexpr std::string_view op = "aten.stft";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value given = c.tensor(call, "self");
+    if (!given.valid()) return given;
+    if (call.schema().find("center") && c.boolean(call, "center")) return c.unsupported(call, "of padded signals");
+    const bool is_vector = b.rank(given) == 1;
+    const hlo::Dims of_vector{1, b.dims(given).back()};
+    const hlo::Value x = is_vector ? b.reshape(given, of_vector) : given;
+    const std::int64_t size = c.integer(call, "n_fft"), length = b.dims(x)[1];
+    const std::int64_t hop = call.has("hop_length") ? c.integer(call, "hop_length") : size / 4;
+    const std::int64_t width = call.has("win_length") ? c.integer(call, "win_length") : size;
+    if (hop < 1 || size < 1 || width > size || length < size)
+      return c.fail(call, DiagnosticCode::eager_would_raise, "the windows do not fit the signal");
+    const std::int64_t count = (length - size) / hop + 1;
+    const detail::StridedWindow places{{count, size}, {hop, 1}, 0};
+    hlo::Value frames = detail::gather(c, x, detail::index_of_dim(c, x, 1, detail::places_of(c, places)));
+    frames = b.reshape(frames, {b.dims(x)[0], count, size});
+    const std::int64_t before = (size - width) / 2;
+    hlo::Value window = c.full({b.dtype(frames), {width}}, 1);
+    if (call.has("window")) window = c.tensor(call, "window");
+    if (!window.valid()) return {};
+    const std::array<Operand, 2> both{Operand{frames, {}}, Operand{window, {}}};
+    const DType type = c.common_dtype(call, both);
+    window = b.pad(b.convert(window, type), c.scalar(type, 0), {before}, {size - width - before}, {0});
+    frames = b.multiply(b.convert(frames, type), b.broadcast_in_dim(window, b.dims(frames), {2}));
+    const bool is_real = !is_complex(type);
+    const bool is_half = is_real && (!call.has("onesided") || c.boolean(call, "onesided"));
+    const auto scale = c.boolean(call, "normalized") ? detail::SpectralScale::by_root : detail::SpectralScale::none;
+    detail::SpectralDims at;
+    at.dims.push_back(2);
+    at.sizes.push_back(-1);
+    hlo::Value y = detail::transform_all(c, frames, at, is_half ? detail::SpectralKind::real : detail::SpectralKind::complex,
+                                         false, false, scale);
+    y = b.transpose(y, {0, 2, 1});
+    const hlo::Shape result = c.result_shape(call);
+    return b.reshape(is_complex(result.dtype) ? y : detail::pairs_of(c, y), result.dims);
+  }
+};
+
+/// The lowerings of this file.
+using SpectralLowerings = lowerings<
+    LowerTransform<detail::SpectralKind::complex, false, false, "aten.fft_fft", "aten.fft_fft2", "aten.fft_fftn">,
+    LowerTransform<detail::SpectralKind::complex, true, false, "aten.fft_ifft", "aten.fft_ifft2", "aten.fft_ifftn">,
+    LowerTransform<detail::SpectralKind::real, false, false, "aten.fft_rfft", "aten.fft_rfft2", "aten.fft_rfftn">,
+    LowerTransform<detail::SpectralKind::half, true, false, "aten.fft_irfft", "aten.fft_irfft2", "aten.fft_irfftn">,
+    LowerTransform<detail::SpectralKind::half, false, true, "aten.fft_hfft", "aten.fft_hfft2", "aten.fft_hfftn">,
+    LowerTransform<detail::SpectralKind::real, true, true, "aten.fft_ihfft", "aten.fft_ihfft2", "aten.fft_ihfftn">,
+    LowerCoreTransform<"aten._fft_c2c", detail::SpectralKind::complex>,
+    LowerCoreTransform<"aten._fft_r2c", detail::SpectralKind::real>,
+    LowerCoreTransform<"aten._fft_c2r", detail::SpectralKind::half>, LowerSpectralShift<"aten.fft_fftshift", false>,
+    LowerSpectralShift<"aten.fft_ifftshift", true>, LowerFrequencies<"aten.fft_fftfreq", false>,
+    LowerFrequencies<"aten.fft_rfftfreq", true>, LowerShortTimeTransform>;
 
 }  // namespace fxpass
 
@@ -27373,7 +33660,9 @@ struct DefaultLowerings
     : joined_lowerings<ElementwiseLowerings, ShapeLowerings, IndexingLowerings, CreationLowerings, ReductionLowerings,
                        LinearAlgebraLowerings, ActivationLowerings, AttentionLowerings, NormalizationLowerings,
                        ConvolutionLowerings, PoolingLowerings, CollectiveLowerings, KernelLowerings, SpecialFunctionLowerings,
-                       SortingLowerings, ResamplingLowerings, MemoryLowerings, LossLowerings, ControlFlowLowerings> {};
+                       SortingLowerings, ResamplingLowerings, MemoryLowerings, LossLowerings, ControlFlowLowerings,
+                       SpectralLowerings, MatrixFactorLowerings, DistanceLowerings, GradientLowerings,
+                       RecurrentLowerings> {};
 /// The list as a value: `default_lowerings + lowerings<Mine>{}`.
 inline constexpr DefaultLowerings default_lowerings;
 
@@ -27763,7 +34052,7 @@ class LoweringObstacles {
     for (const Missing& m : missing_)
       errors_.add(error_at(*m.graph, m.first, DiagnosticCode::missing_lowering,
                            text_of("no lowering for ", m.op, ", called ", m.count, m.count == 1 ? " time: " : " times: ",
-                                   m.nodes)));
+                                   m.nodes, draws_numbers(m) ? "; it draws random numbers, which have to be an input" : "")));
   }
   [[nodiscard]] constexpr auto errors() && -> Diagnostics { return std::move(errors_); }
 
@@ -27776,6 +34065,9 @@ class LoweringObstacles {
     Text nodes;
   };
 
+  [[nodiscard]] static constexpr auto draws_numbers(const Missing& m) -> bool {
+    return m.graph->schema(m.graph->op(m.first)).find("generator").has_value();
+  }
   /// Names each symbol once, at the first node that has it.
   constexpr void check_sizes(const Graph& graph) {
     const Pool<std::uint8_t> is_live = live_nodes(graph);
@@ -28341,6 +34633,7 @@ class StagedFile {
   return {};
 }
 
+/// The same of files that are named in place.
 [[nodiscard]] inline auto write_files(std::initializer_list<OutputFile> files) -> Status {
   return write_files(Span<const OutputFile>(files.begin(), files.size()));
 }

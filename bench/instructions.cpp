@@ -89,12 +89,12 @@ constexpr Workload workloads[] = {
     {"node_local/chain", 1.10, elementwise_chain, node_local},
     {"node_local/kernels", 1.10, kernels_and_collectives<1>, node_local},
     {"default_pipeline/chain", 1.10, elementwise_chain, all},
-    {"default_pipeline/decode", 2.15, decode_step, all},
-    {"default_pipeline/kernels", 1.85, kernels_and_collectives<0>, all},
-    {"writes/decode", 2.15, decode_step, writes},
-    {"writes/to_one_input", 2.00, in_place_writes<Writes::to_one_input>, writes},
-    {"writes/through_views_of_one", 2.00, in_place_writes<Writes::through_views_of_one>, writes},
-    {"writes/through_views_of_many", 2.00, in_place_writes<Writes::through_views_of_many>, writes},
+    {"default_pipeline/decode", 2.35, decode_step, all},
+    {"default_pipeline/kernels", 1.95, kernels_and_collectives<0>, all},
+    {"writes/decode", 2.35, decode_step, writes},
+    {"writes/to_one_input", 2.30, in_place_writes<Writes::to_one_input>, writes},
+    {"writes/through_views_of_one", 2.25, in_place_writes<Writes::through_views_of_one>, writes},
+    {"writes/through_views_of_many", 2.20, in_place_writes<Writes::through_views_of_many>, writes},
 };
 
 }  // namespace

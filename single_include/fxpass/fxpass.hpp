@@ -16788,7 +16788,12 @@ class AliasAnalyser {
   [[nodiscard]] constexpr auto check_overlap(const Graph& graph, NodeId id, std::uint32_t view_id) -> Status {
     const View& target = analysis_->view(view_id);
     if (graph.op(id).write_rule == ops::WriteRule::out) return check_out_overlap(graph, id, view_id);
-    if (reads_while_it_writes(graph.schema(graph.op(id)).base()))
+    std::uint32_t sharers = 0;  // the target is one; there are rarely others
+    graph.for_each_operand(id, [&](NodeId operand) {
+      const std::uint32_t other = analysis_->view_of(current(operand));
+      if (other != no_view && may_share(other, view_id)) ++sharers;
+    });
+    if (sharers > 1 && reads_while_it_writes(graph.schema(graph.op(id)).base()))
       if (Status refused = check_apart(graph, id, view_id); !refused) return refused;
     if (!target.has_geometry) return {};
     bool overlaps = false;
@@ -18727,15 +18732,12 @@ class OutOfPlaceRewriter {
       if (parameters[i].parameter.written) {
         a = values_.value_of(view, sweep.id());
       } else if (!given_[i].is_given) {
-        const Call call(sweep.graph(), sweep.id());
-        const std::string_view name = parameters[i].parameter.name;
-        const auto number = call.real(name);
-        const auto truth = call.boolean(name);
-        if (!parameters[i].is_needed || (!number && !truth)) {
+        const auto value = parameters[i].is_needed ? default_of(sweep, parameters[i]) : std::nullopt;
+        if (!value) {
           by_keyword = true;
           continue;
         }
-        a = truth ? Argument(*truth) : Argument(*number);
+        a = *value;
       } else {
         auto value = read(sweep, given_[i].argument);
         if (!value) return std::move(value).error();
@@ -18745,6 +18747,14 @@ class OutOfPlaceRewriter {
       twin_arguments_.push_back(a.with_keyword(by_keyword ? parameters[i].name : TextId()));
     }
     return {};
+  }
+
+  /// The number or truth value that a parameter is where the call at hand does not give it.
+  [[nodiscard]] static constexpr auto default_of(Sweep& sweep, const TwinParameter& parameter) -> std::optional<Argument> {
+    const Call call(sweep.graph(), sweep.id());
+    if (const auto truth = call.boolean(parameter.parameter.name)) return Argument(*truth);
+    if (const auto number = call.real(parameter.parameter.name)) return Argument(*number);
+    return std::nullopt;
   }
 
   /// Operands that take part in broadcasting and promotion, by PyTorch's names for them.

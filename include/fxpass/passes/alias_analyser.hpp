@@ -847,7 +847,12 @@ class AliasAnalyser {
   [[nodiscard]] constexpr auto check_overlap(const Graph& graph, NodeId id, std::uint32_t view_id) -> Status {
     const View& target = analysis_->view(view_id);
     if (graph.op(id).write_rule == ops::WriteRule::out) return check_out_overlap(graph, id, view_id);
-    if (reads_while_it_writes(graph.schema(graph.op(id)).base()))
+    std::uint32_t sharers = 0;  // the target is one; there are rarely others
+    graph.for_each_operand(id, [&](NodeId operand) {
+      const std::uint32_t other = analysis_->view_of(current(operand));
+      if (other != no_view && may_share(other, view_id)) ++sharers;
+    });
+    if (sharers > 1 && reads_while_it_writes(graph.schema(graph.op(id)).base()))
       if (Status refused = check_apart(graph, id, view_id); !refused) return refused;
     if (!target.has_geometry) return {};
     bool overlaps = false;

@@ -115,8 +115,14 @@ class AliasAnalyser {
     find_same_views(id);
     NodeId other = analysis_->storage_of(view).base;
     bool may_be_another = analysis_->storage_of(view).root == view && object_of(other) != object && current(other) == other;
-    for (NodeId n = view < latest_.size() ? latest_[view] : no_node; n != no_node && !may_be_another; n = earlier_[n.index]) {
-      if (n == object || current(n) != n) continue;
+    NodeId later = no_node;  // the one walked last that still means itself: what does not never will, and leaves the chain
+    for (NodeId n = latest_[view]; n != no_node && !may_be_another; n = earlier_[n.index]) {
+      if (current(n) != n) {
+        (later == no_node ? latest_[view] : earlier_[later.index]) = earlier_[n.index];
+        continue;
+      }
+      later = n;
+      if (n == object) continue;
       if (object_of(n) == object)
         names.push_back(n);
       else

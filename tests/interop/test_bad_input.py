@@ -333,10 +333,10 @@ def test_symbolic_size(refused, fxpassc, tmp_path, form):
 
 
 class UnknownMutation(torch.nn.Module):
-    operator = "geometric_"
+    operator = "polygamma_"
 
     def forward(self, x):
-        x.geometric_(0.5)
+        x.polygamma_(1)
         return x + 1
 
 

@@ -16698,6 +16698,15 @@ class AliasAnalyser {
     return false;
   }
   /// Refuses operands other than the first that share memory with what is written.
+  /// Whether an operand beside the one that is written may share memory with it; there is rarely one.
+  [[nodiscard]] constexpr auto has_sharing_operands(const Graph& graph, NodeId id, std::uint32_t view_id) -> bool {
+    std::uint32_t sharers = 0;
+    graph.for_each_operand(id, [&](NodeId operand) {
+      const std::uint32_t other = analysis_->view_of(current(operand));
+      if (other != no_view && may_share(other, view_id)) ++sharers;
+    });
+    return sharers > 1;
+  }
   [[nodiscard]] constexpr auto check_apart(const Graph& graph, NodeId id, std::uint32_t view_id) -> Status {
     NodeId shared = no_node;
     bool is_self = true;
@@ -16793,13 +16802,11 @@ class AliasAnalyser {
   /// Refuses a target of which an operand that is read is a shifted part.
   [[nodiscard]] constexpr auto check_overlap(const Graph& graph, NodeId id, std::uint32_t view_id) -> Status {
     const View& target = analysis_->view(view_id);
-    if (graph.op(id).write_rule == ops::WriteRule::out) return check_out_overlap(graph, id, view_id);
-    std::uint32_t sharers = 0;  // the target is one; there are rarely others
-    graph.for_each_operand(id, [&](NodeId operand) {
-      const std::uint32_t other = analysis_->view_of(current(operand));
-      if (other != no_view && may_share(other, view_id)) ++sharers;
-    });
-    if (sharers > 1 && reads_while_it_writes(graph.schema(graph.op(id)).base()))
+    const ops::WriteRule rule = graph.op(id).write_rule;
+    if (rule == ops::WriteRule::out) return check_out_overlap(graph, id, view_id);
+    // A list is checked member by member, of which each may not look at all others again.
+    if (rule != ops::WriteRule::each && has_sharing_operands(graph, id, view_id) &&
+        reads_while_it_writes(graph.schema(graph.op(id)).base()))
       if (Status refused = check_apart(graph, id, view_id); !refused) return refused;
     if (!target.has_geometry) return {};
     bool overlaps = false;
@@ -16812,7 +16819,6 @@ class AliasAnalyser {
                                                  in_bytes(analysis_->geometry(source), byte_size(source.dtype)));
     };
     // setitem does not read what it writes into; a kernel's operands are its own affair.
-    const ops::WriteRule rule = graph.op(id).write_rule;
     if (rule == ops::WriteRule::setitem)
       graph.for_each_operand(graph.arguments(id)[2], check);
     else if (rule != ops::WriteRule::kernel && rule != ops::WriteRule::each && rule != ops::WriteRule::diagonal)

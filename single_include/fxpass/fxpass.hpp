@@ -26280,7 +26280,8 @@ struct LowerSpaced {
     const hlo::Value step = b.divide(b.subtract(last, first), c.full_like(first, static_cast<double>(steps - 1)));
     const hlo::Value number = b.convert(b.iota({DType::i64, result.dims}, 0), type);
     const hlo::Value from_end = b.subtract(c.full_like(number, static_cast<double>(steps - 1)), number);
-    const hlo::Value is_early = b.compare(number, c.full_like(number, static_cast<double>(steps / 2)), hlo::Direction::lt);
+    const std::int64_t half = steps / 2;
+    const hlo::Value is_early = b.compare(number, c.full_like(number, static_cast<double>(half)), hlo::Direction::lt);
     const hlo::Value values = b.select(is_early, b.add(first, b.multiply(step, number)),
                                        b.subtract(last, b.multiply(step, from_end)));
     return powers(c, values, base, result.dtype);
@@ -30069,8 +30070,9 @@ using Resampling = Pool<double>;
   const double step = resampling_step(in, out, align_corners, factor), widening = step >= 1 ? step : 1.0;
   const double support = (is_cubic ? 2.0 : 1.0) * widening;
   for (std::int64_t i = 0; i < out; ++i) {
-    const double center = step * (static_cast<double>(i) + 0.5);
-    const auto from = static_cast<std::int64_t>(center - support + 0.5), to = static_cast<std::int64_t>(center + support + 0.5);
+    constexpr double half = 0.5;  // an element's center: those are taken whose center lies in the filter
+    const double center = step * (static_cast<double>(i) + half);
+    const auto from = static_cast<std::int64_t>(center - support + half), to = static_cast<std::int64_t>(center + support + half);
     const std::int64_t first = from < 0 ? 0 : from, last = to < in ? to : in;
     double total = 0;
     const auto weight = [&](std::int64_t k) {

@@ -131,7 +131,8 @@ struct LowerSpaced {
     const hlo::Value step = b.divide(b.subtract(last, first), c.full_like(first, static_cast<double>(steps - 1)));
     const hlo::Value number = b.convert(b.iota({DType::i64, result.dims}, 0), type);
     const hlo::Value from_end = b.subtract(c.full_like(number, static_cast<double>(steps - 1)), number);
-    const hlo::Value is_early = b.compare(number, c.full_like(number, static_cast<double>(steps / 2)), hlo::Direction::lt);
+    const std::int64_t half = steps / 2;
+    const hlo::Value is_early = b.compare(number, c.full_like(number, static_cast<double>(half)), hlo::Direction::lt);
     const hlo::Value values = b.select(is_early, b.add(first, b.multiply(step, number)),
                                        b.subtract(last, b.multiply(step, from_end)));
     return powers(c, values, base, result.dtype);

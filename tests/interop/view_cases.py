@@ -195,8 +195,10 @@ def python_operators():
 
 def unannotated():
     """Overloads that PyTorch names as copies of views, and those that it says nothing of although they are views."""
-    for name in torch.ops.aten:
-        if name.startswith("_nested"):
+    dispatched = {name.partition("::") for name in torch._C._dispatch_get_all_op_names()}
+    names = sorted({name.partition(".")[0] for namespace, _, name in dispatched if namespace == "aten"})
+    for name in names:
+        if name.startswith("_nested") or name.removesuffix("_copy") in NOT_STRIDED:
             continue
         if name.endswith(("_copy", "_scatter")) or name.startswith(("unsafe_", "_unsafe_view")):
             packet = getattr(torch.ops.aten, name)

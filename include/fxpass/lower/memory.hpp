@@ -256,7 +256,7 @@ struct LowerAsStrided {
 
 /// The same, by strides that say nothing new as a rule: those of a reshape.
 struct LowerReshapeAlias {
-  static constexpr std::string_view op = "aten._reshape_alias";
+  static constexpr std::array<std::string_view, 2> op{"aten._reshape_alias", "aten._reshape_alias_copy"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const auto from = geometry_of(c.graph(), call.operand("self")), to = geometry_of(c.graph(), call.id());
     const auto strides = from && to ? view_strides(*from, to->sizes.view()) : std::nullopt;

@@ -9,9 +9,10 @@ import re
 
 import torch
 import torch._prims  # noqa: F401  registers prims
+import torch.ao.quantization.fx._decomposed  # noqa: F401  registers quantized_decomposed
 import torch.distributed._functional_collectives  # noqa: F401  registers _c10d_functional
 
-NAMESPACES = ("aten", "prims", "_c10d_functional")
+NAMESPACES = ("aten", "prims", "_c10d_functional", "quantized_decomposed")
 # Backends, containers of TorchScript and sparse or nested layouts never reach an HLO program.
 UNWANTED = re.compile(
     r"^(aten\.(_fused_(?!rms)|_amp|_test|_cudnn|cudnn|_miopen|miopen|mps|_mps|mkldnn|_mkldnn|_sparse|sparse_|_nested|"
@@ -21,10 +22,12 @@ UNWANTED = re.compile(
     r"_to_sparse|to_mkldnn|to_padded|hspmm|sspaddmm|smm|saddmm|_rowwise|_sobol|_debug|_dyn_quant|_weight_int|"
     r"_mixed|_saturate|_nnpack|_use_|_has_|_version|_is_|__|_assert_async|_dim_|_enum|_get_|_set_item|"
     r"_unwrap|_tensor_to|_infer|_list|_ncf|_pack|_pad_packed|_slow|_batch_norm_impl|_functional_|_grid_sampler_2d_cpu)"
-    r"|prims\.(_|make_token|inductor|fft_))")
+    r"|prims\.(_|make_token|inductor))")
 # Methods of tensors that the dispatcher does not know.
 METHODS = {"aten::cpu", "aten::cuda", "aten::element_size", "aten::size", "aten::stride", "aten::sym_size",
            "aten::to.prim_Device", "aten::to.prim_other"}
+# Declared as if they wrote, although they are views.
+VIEWS = {"prims.as_strided.default"}
 SHIFTS = re.compile(r"^aten\.__(i?(and|or|xor|lshift|rshift))__\.")
 
 
@@ -53,6 +56,8 @@ def rows():
         text = str(schema)
         signature = text[text.index("("):]
         full_name = f"{schema.name}.{schema.overload_name}" if schema.overload_name else schema.name
+        if name in VIEWS:
+            signature = signature.replace("(a!)", "(a)")
         if full_name in known and wanted(name, signature):
             yield f"{name}{signature}"
 

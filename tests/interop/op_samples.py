@@ -5,9 +5,10 @@ The samples are those of PyTorch's operator database, and so are the tolerances:
 operator if the database knows it to be less exact. What counts is every sample that eager runs and torch.export exports.
 
     op_samples.py --state samples.jsonl --dtype float32 --samples 4
+    op_samples.py --state samples.jsonl --dtype float32 --named
 
 judges each sample once and appends a line for it to the state; run again, it goes on where it was stopped, and prints
-what there is in the state.
+what there is in the state; with --named, of the operators that named_operators.py names alone, and a figure for each.
 """
 
 import argparse
@@ -30,6 +31,7 @@ import numpy
 import torch
 import torch.utils._pytree as pytree
 from capture import Function, capture
+from named_operators import NAMED, entries_of, named_entries
 from torch.testing._internal.common_device_type import toleranceOverride
 from torch.testing._internal.common_methods_invocations import op_db
 from xla_runner import Executable, Session
@@ -272,12 +274,33 @@ def read_state(path):
     return state
 
 
-def summary(rows):
+def figure(rows):
+    """How many of the samples that export are right, in words; nothing if none exports."""
     outcomes = collections.Counter(row["outcome"] for row in rows)
     exporting = sum(outcomes[outcome] for outcome in ("right", "wrong", "refused"))
+    return f"of {exporting} that export {100 * outcomes['right'] / exporting:.1f} % are right" if exporting else ""
+
+
+def named_figures(rows):
+    """A line for each dtype, and one for each operator of it of which not all samples are right."""
+    lines = []
+    for dtype in DTYPES:
+        of_dtype = [row for row in rows if row["dtype"] == dtype]
+        if not figure(of_dtype):
+            continue
+        lines.append(f"{dtype}: {figure(of_dtype)}")
+        for name in NAMED:
+            entries = set(entries_of(name, ENTRIES))
+            own = [row for row in of_dtype if row["entry"] in entries]
+            if any(row["outcome"] in ("wrong", "refused") for row in own):
+                lines.append(f"  {name}: {figure(own)}")
+    return "\n".join(lines)
+
+
+def summary(rows):
+    outcomes = collections.Counter(row["outcome"] for row in rows)
     lines = [f"{len(rows)} samples: " + ", ".join(f"{n} {outcome}" for outcome, n in outcomes.most_common())]
-    if exporting:
-        lines.append(f"of {exporting} that export {100 * outcomes['right'] / exporting:.1f} % are right")
+    lines.append(figure(rows))
     for outcome in ("wrong", "refused"):
         reasons = collections.defaultdict(list)
         for row in rows:
@@ -306,6 +329,7 @@ def main():
     parser.add_argument("--state", type=pathlib.Path, required=True, help="file of outcomes, a line for each sample")
     parser.add_argument("--refusals", action="store_true", help="judge what test_op_samples.py does, and write what it refuses")
     parser.add_argument("--operator", action="append", help="entry of the database, or all of that name; may be repeated")
+    parser.add_argument("--named", action="store_true", help="only the operators that named_operators.py names")
     parser.add_argument("--dtype", choices=DTYPES, action="append", help="float32 if none is given; may be repeated")
     parser.add_argument("--samples", type=int, default=4, help="of an entry")
     parser.add_argument("--again", action="append", default=[], help="outcomes that are judged again")
@@ -316,7 +340,9 @@ def main():
     state = read_state(arguments.state)
     part, parts = map(int, arguments.shard.split("/"))
     entries = [
-        entry for entry, op in ENTRIES.items() if not arguments.operator or {entry, op.name} & set(arguments.operator)
+        entry
+        for entry in (named_entries(ENTRIES) if arguments.named else ENTRIES)
+        if not arguments.operator or {entry, ENTRIES[entry].name} & set(arguments.operator)
     ][part::parts]
     dtypes = arguments.dtype or ["float32"]
     pairs = [(entry, dtype) for entry in entries for dtype in dtypes]
@@ -347,6 +373,8 @@ def main():
                 note(**row, outcome=outcome, reason=reason, kind=kind)
     chosen = [row for row in state.values() if (row["entry"], row["dtype"]) in set(pairs)]
     print(summary(chosen))
+    if arguments.named:
+        print(f"\n{named_figures(chosen)}")
     if arguments.refusals:
         write_refusals([row for row in chosen if row["sample"] == 0])
     return 0

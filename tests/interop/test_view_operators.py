@@ -35,7 +35,6 @@ NOT_REWRITTEN = {
     r"^torch\.functional\.einsum\([a-z]": "an operator without schema",
 }
 NOT_LOWERED = {
-    r"^prims\.": "no lowering|takes bools for numbers",
     # Of no elements, and where all are dropped, too.
     r"dropout": "dropout in training",
     r"getitem\(.*False": "False or several of True",

@@ -37,7 +37,7 @@ struct LowerFilled {
 
 /// start + step * i
 struct LowerArange {
-  static constexpr std::string_view op = "aten.arange";
+  static constexpr std::array<std::string_view, 2> op{"aten.arange", "prims.iota"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
     const hlo::Shape result = c.result_shape(call);
@@ -232,10 +232,11 @@ struct LowerTensorLiteral {
 using CreationLowerings =
     lowerings<LowerConstant<0, "aten.zeros", "aten.zeros_like", "aten.new_zeros", "aten.empty", "aten.empty_like",
                             "aten.new_empty", "aten.empty_strided", "aten.new_empty_strided", "aten.empty_permuted",
-                            "aten.zero">,
+                            "aten.zero", "prims.empty", "prims.empty_strided", "prims.empty_permuted">,
               LowerConstant<1, "aten.ones", "aten.ones_like", "aten.new_ones">,
-              LowerFilled<"fill_value", "aten.full", "aten.full_like", "aten.new_full">,
-              LowerFilled<"value", "aten.fill">, LowerFilled<"s", "aten.scalar_tensor">, LowerArange, LowerEye,
+              LowerFilled<"fill_value", "aten.full", "aten.full_like", "aten.new_full", "prims.full", "prims.full_like">,
+              LowerFilled<"value", "aten.fill", "prims.fill">, LowerFilled<"s", "aten.scalar_tensor", "prims.scalar_tensor">,
+              LowerArange, LowerEye,
               LowerSpaced<"aten.linspace", false>, LowerSpaced<"aten.logspace", true>,
               LowerTriangleIndices<"aten.tril_indices", false>, LowerTriangleIndices<"aten.triu_indices", true>,
               LowerTensorLiteral>;

@@ -18,6 +18,8 @@
 #include <fxpass/lower/memory.hpp>
 #include <fxpass/lower/normalization.hpp>
 #include <fxpass/lower/pooling.hpp>
+#include <fxpass/lower/prims.hpp>
+#include <fxpass/lower/quantization.hpp>
 #include <fxpass/lower/recurrent.hpp>
 #include <fxpass/lower/reductions.hpp>
 #include <fxpass/lower/resampling.hpp>
@@ -38,7 +40,7 @@ struct DefaultLowerings
                        ConvolutionLowerings, PoolingLowerings, CollectiveLowerings, KernelLowerings, SpecialFunctionLowerings,
                        SortingLowerings, ResamplingLowerings, MemoryLowerings, LossLowerings, ControlFlowLowerings,
                        SpectralLowerings, MatrixFactorLowerings, DistanceLowerings, GradientLowerings,
-                       RecurrentLowerings> {};
+                       RecurrentLowerings, QuantizationLowerings, PrimLowerings> {};
 /// The list as a value: `default_lowerings + lowerings<Mine>{}`.
 inline constexpr DefaultLowerings default_lowerings;
 

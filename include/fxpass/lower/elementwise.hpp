@@ -48,7 +48,7 @@ struct LowerRounding {
 };
 
 struct LowerTrunc {
-  static constexpr std::array<std::string_view, 2> op{"aten.trunc", "aten.fix"};
+  static constexpr std::array<std::string_view, 3> op{"aten.trunc", "aten.fix", "prims.trunc"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.tensor(call, "self");
     if (!is_floating(c.builder().dtype(x))) return x;
@@ -58,14 +58,14 @@ struct LowerTrunc {
 };
 
 struct LowerNeg {
-  static constexpr std::array<std::string_view, 2> op{"aten.neg", "aten.negative"};
+  static constexpr std::array<std::string_view, 3> op{"aten.neg", "aten.negative", "prims.neg"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     return c.builder().negate(c.tensor(call, "self"));
   }
 };
 
 struct LowerAbs {
-  static constexpr std::array<std::string_view, 2> op{"aten.abs", "aten.absolute"};
+  static constexpr std::array<std::string_view, 3> op{"aten.abs", "aten.absolute", "prims.abs"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.tensor(call, "self");
     return dtype_info(c.builder().dtype(x)).is_signed ? c.builder().abs(x) : x;
@@ -74,7 +74,7 @@ struct LowerAbs {
 
 /// As eager counts: (x > 0) - (x < 0), which is 0 for NaN.
 struct LowerSign {
-  static constexpr std::array<std::string_view, 2> op{"aten.sign", "aten.sgn"};
+  static constexpr std::array<std::string_view, 3> op{"aten.sign", "aten.sgn", "prims.sign"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.tensor(call, "self");
     const hlo::Value zero = c.full_like(x, 0);
@@ -87,7 +87,7 @@ struct LowerSign {
 };
 
 struct LowerReciprocal {
-  static constexpr std::string_view op = "aten.reciprocal";
+  static constexpr std::array<std::string_view, 2> op{"aten.reciprocal", "prims.reciprocal"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.accurate(c.tensor(call, "self"));
     return c.to_result(call, c.builder().divide(c.full_like(x, 1), x));
@@ -103,9 +103,9 @@ struct LowerSquare {
 };
 
 /// log2 and log10: divided by the logarithm of the base, so that powers of it come out whole.
-template <TextConstant Name, int Base>
+template <int Base, TextConstant... Names>
 struct LowerLogOfBase {
-  static constexpr std::string_view op = Name.view();
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     constexpr double log_of_base = Base == 2 ? 0.69314718055994530942 : 2.30258509299404568402;
     const hlo::Value x = c.accurate(c.tensor(call, "self"));
@@ -114,7 +114,7 @@ struct LowerLogOfBase {
 };
 
 struct LowerExp2 {
-  static constexpr std::array<std::string_view, 2> op{"aten.exp2", "aten.special_exp2"};
+  static constexpr std::array<std::string_view, 3> op{"aten.exp2", "aten.special_exp2", "prims.exp2"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.accurate(c.tensor(call, "self"));
     return c.to_result(call, c.builder().power(c.full_like(x, 2.0), x));
@@ -129,7 +129,7 @@ struct LowerLogicalNot {
 };
 
 struct LowerBitwiseNot {
-  static constexpr std::string_view op = "aten.bitwise_not";
+  static constexpr std::array<std::string_view, 2> op{"aten.bitwise_not", "prims.bitwise_not"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     return c.builder().not_(c.tensor(call, "self"));
   }
@@ -154,7 +154,7 @@ struct LowerIsInf {
 };
 
 struct LowerIsFinite {
-  static constexpr std::string_view op = "aten.isfinite";
+  static constexpr std::array<std::string_view, 2> op{"aten.isfinite", "prims.isfinite"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.tensor(call, "self");
     auto& b = c.builder();
@@ -165,9 +165,9 @@ struct LowerIsFinite {
 // Two operands ---------------------------------------------------------------------------------------------------------
 
 /// Two operands in their common dtype, and one operation of HLO.
-template <TextConstant Name, hlo::Opcode Code, Meeting How = Meeting::common>
+template <hlo::Opcode Code, Meeting How, TextConstant... Names>
 struct LowerBinary {
-  static constexpr std::string_view op = Name.view();
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const auto [a, b] = c.operands(call, How, "self", "other");
     return c.to_result(call, c.builder().binary(Code, a, b));
@@ -277,7 +277,7 @@ struct LowerFloorDivide {
 
 /// Python's %, whose result has the divisor's sign.
 struct LowerRemainder {
-  static constexpr std::string_view op = "aten.remainder";
+  static constexpr std::array<std::string_view, 2> op{"aten.remainder", "prims.remainder"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const auto [x, y] = c.operands(call, Meeting::common, "self", "other");
     auto& b = c.builder();
@@ -314,9 +314,9 @@ struct LowerPow {
   }
 };
 
-template <TextConstant Name, hlo::Direction How>
+template <hlo::Direction How, TextConstant... Names>
 struct LowerCompare {
-  static constexpr std::string_view op = Name.view();
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const auto [a, b] = c.operands(call, Meeting::common, "self", "other");
     return c.builder().compare(a, b, How);
@@ -334,7 +334,7 @@ struct LowerLogical {
 
 /// Shifts by less than nothing or by more than the type's width, which HLO leaves to the backend, shift everything out.
 struct LowerShiftLeft {
-  static constexpr std::array<std::string_view, 2> op{"aten.bitwise_left_shift", "aten.__lshift__"};
+  static constexpr std::array<std::string_view, 3> op{"aten.bitwise_left_shift", "aten.__lshift__", "prims.shift_left"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const auto [x, amount] = c.operands(call, Meeting::common, "self", "other");
     auto& b = c.builder();
@@ -346,7 +346,8 @@ struct LowerShiftLeft {
 };
 
 struct LowerShiftRight {
-  static constexpr std::array<std::string_view, 2> op{"aten.bitwise_right_shift", "aten.__rshift__"};
+  static constexpr std::array<std::string_view, 3> op{"aten.bitwise_right_shift", "aten.__rshift__",
+                                                      "prims.shift_right_arithmetic"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const auto [x, amount] = c.operands(call, Meeting::common, "self", "other");
     auto& b = c.builder();
@@ -367,8 +368,13 @@ struct LowerWhere {
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     if (call.schema().overload() == "default")
       return c.unsupported(call, "the size of the result depends on the data");
-    const auto [x, y] = c.operands(call, Meeting::common, "self", "other");
-    const hlo::Value condition = c.truth(c.tensor(call, "condition"));
+    return choose(c, call, c.tensor(call, "condition"), c.operands(call, Meeting::common, "self", "other"));
+  }
+  /// The first of two tensors where `given` is not zero, else the second.
+  static constexpr auto choose(auto& c, const Call& call, hlo::Value given, const std::array<hlo::Value, 2>& choices)
+      -> hlo::Value {
+    const auto [x, y] = choices;
+    const hlo::Value condition = c.truth(given);
     auto& b = c.builder();
     const hlo::Dims dims = c.common_dims(call, b.dims(condition), b.dims(x));
     return b.select(c.broadcast_to(call, condition, dims), c.broadcast_to(call, x, dims),
@@ -444,18 +450,13 @@ struct LowerLerp {
 
 // Conversion -----------------------------------------------------------------------------------------------------------
 
-/// The elements in the result's dtype; devices, layouts and memory formats are no matter of HLO.
+/// The elements of the tensor given for `Parameter` in the result's dtype; devices, layouts and memory formats are no matter
+/// of HLO.
+template <TextConstant Parameter, TextConstant... Names>
 struct LowerConversion {
-  static constexpr std::array<std::string_view, 8> op{"aten.to",
-                                                      "aten.cpu",
-                                                      "aten._to_copy",
-                                                      "aten.type_as",
-                                                      "aten.to_dense",
-                                                      "aten.dequantize.self",
-                                                      "aten._autocast_to_full_precision",
-                                                      "aten._autocast_to_reduced_precision"};
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    return c.to_result(call, c.tensor(call, "self"));
+    return c.to_result(call, c.tensor(call, Parameter.view()));
   }
 };
 
@@ -471,35 +472,41 @@ struct LowerCopy {
 
 /// The lowerings of this file.
 using ElementwiseLowerings = lowerings<
-    LowerRealFunction<hlo::Opcode::exponential, "aten.exp">, LowerRealFunction<hlo::Opcode::exponential_minus_one, "aten.expm1", "aten.special_expm1">,
-    LowerRealFunction<hlo::Opcode::log, "aten.log">, LowerRealFunction<hlo::Opcode::log_plus_one, "aten.log1p", "aten.special_log1p">,
-    LowerRealFunction<hlo::Opcode::sine, "aten.sin">, LowerRealFunction<hlo::Opcode::cosine, "aten.cos">,
-    LowerRealFunction<hlo::Opcode::tan, "aten.tan">, LowerRealFunction<hlo::Opcode::tanh, "aten.tanh">,
-    LowerRealFunction<hlo::Opcode::sqrt, "aten.sqrt">, LowerRealFunction<hlo::Opcode::rsqrt, "aten.rsqrt">,
-    LowerRealFunction<hlo::Opcode::logistic, "aten.sigmoid", "aten.special_expit">, LowerRealFunction<hlo::Opcode::erf, "aten.erf", "aten.special_erf">,
-    LowerRounding<hlo::Opcode::floor, "aten.floor">, LowerRounding<hlo::Opcode::ceil, "aten.ceil">,
-    LowerRounding<hlo::Opcode::round_nearest_even, "aten.round", "aten.special_round">,
-    LowerTrunc, LowerNeg, LowerAbs, LowerSign, LowerReciprocal, LowerSquare, LowerLogOfBase<"aten.log2", 2>,
-    LowerLogOfBase<"aten.log10", 10>, LowerExp2, LowerLogicalNot, LowerBitwiseNot, LowerIsNan, LowerIsInf,
+    LowerRealFunction<hlo::Opcode::exponential, "aten.exp", "prims.exp">, LowerRealFunction<hlo::Opcode::exponential_minus_one, "aten.expm1", "aten.special_expm1", "prims.expm1">,
+    LowerRealFunction<hlo::Opcode::log, "aten.log", "prims.log">, LowerRealFunction<hlo::Opcode::log_plus_one, "aten.log1p", "aten.special_log1p", "prims.log1p">,
+    LowerRealFunction<hlo::Opcode::sine, "aten.sin", "prims.sin">, LowerRealFunction<hlo::Opcode::cosine, "aten.cos", "prims.cos">,
+    LowerRealFunction<hlo::Opcode::tan, "aten.tan", "prims.tan">, LowerRealFunction<hlo::Opcode::tanh, "aten.tanh", "prims.tanh">,
+    LowerRealFunction<hlo::Opcode::sqrt, "aten.sqrt", "prims.sqrt">, LowerRealFunction<hlo::Opcode::rsqrt, "aten.rsqrt", "prims.rsqrt">,
+    LowerRealFunction<hlo::Opcode::logistic, "aten.sigmoid", "aten.special_expit">, LowerRealFunction<hlo::Opcode::erf, "aten.erf", "aten.special_erf", "prims.erf">,
+    LowerRounding<hlo::Opcode::floor, "aten.floor", "prims.floor">, LowerRounding<hlo::Opcode::ceil, "aten.ceil", "prims.ceil">,
+    LowerRounding<hlo::Opcode::round_nearest_even, "aten.round", "aten.special_round", "prims.round">,
+    LowerTrunc, LowerNeg, LowerAbs, LowerSign, LowerReciprocal, LowerSquare, LowerLogOfBase<2, "aten.log2", "prims.log2">,
+    LowerLogOfBase<10, "aten.log10", "prims.log10">, LowerExp2, LowerLogicalNot, LowerBitwiseNot, LowerIsNan, LowerIsInf,
     LowerIsFinite,
-    LowerAdd, LowerSub, LowerRsub, LowerBinary<"aten.mul", hlo::Opcode::multiply, Meeting::arithmetic>,
-    LowerBinary<"aten.multiply", hlo::Opcode::multiply, Meeting::arithmetic>, LowerDiv, LowerFloorDivide,
-    LowerRemainder, LowerBinary<"aten.fmod", hlo::Opcode::remainder>, LowerPow,
-    LowerBinary<"aten.maximum", hlo::Opcode::maximum>, LowerBinary<"aten.minimum", hlo::Opcode::minimum>,
-    LowerBinary<"aten.max.other", hlo::Opcode::maximum>, LowerBinary<"aten.min.other", hlo::Opcode::minimum>,
-    LowerBinary<"aten.atan2", hlo::Opcode::atan2, Meeting::floating>,
-    LowerCompare<"aten.eq", hlo::Direction::eq>, LowerCompare<"aten.ne", hlo::Direction::ne>,
-    LowerCompare<"aten.lt", hlo::Direction::lt>, LowerCompare<"aten.le", hlo::Direction::le>,
-    LowerCompare<"aten.gt", hlo::Direction::gt>, LowerCompare<"aten.ge", hlo::Direction::ge>,
+    LowerAdd, LowerSub, LowerRsub,
+    LowerBinary<hlo::Opcode::multiply, Meeting::arithmetic, "aten.mul", "aten.multiply", "prims.mul">,
+    LowerBinary<hlo::Opcode::add, Meeting::arithmetic, "prims.add">,
+    LowerBinary<hlo::Opcode::subtract, Meeting::arithmetic, "prims.sub">,
+    LowerBinary<hlo::Opcode::power, Meeting::arithmetic, "prims.pow">, LowerDiv, LowerFloorDivide, LowerRemainder,
+    LowerBinary<hlo::Opcode::remainder, Meeting::common, "aten.fmod", "prims.fmod">, LowerPow,
+    LowerBinary<hlo::Opcode::maximum, Meeting::common, "aten.maximum", "aten.max.other", "prims.maximum">,
+    LowerBinary<hlo::Opcode::minimum, Meeting::common, "aten.minimum", "aten.min.other", "prims.minimum">,
+    LowerBinary<hlo::Opcode::atan2, Meeting::floating, "aten.atan2", "prims.atan2">,
+    LowerCompare<hlo::Direction::eq, "aten.eq", "prims.eq">, LowerCompare<hlo::Direction::ne, "aten.ne", "prims.ne">,
+    LowerCompare<hlo::Direction::lt, "aten.lt", "prims.lt">, LowerCompare<hlo::Direction::le, "aten.le", "prims.le">,
+    LowerCompare<hlo::Direction::gt, "aten.gt", "prims.gt">, LowerCompare<hlo::Direction::ge, "aten.ge", "prims.ge">,
     LowerLogical<"aten.logical_and", hlo::Opcode::and_>, LowerLogical<"aten.logical_or", hlo::Opcode::or_>,
     LowerLogical<"aten.logical_xor", hlo::Opcode::xor_>,
-    LowerBinary<"aten.bitwise_and", hlo::Opcode::and_>, LowerBinary<"aten.__and__", hlo::Opcode::and_>,
-    LowerBinary<"aten.bitwise_or", hlo::Opcode::or_>, LowerBinary<"aten.__or__", hlo::Opcode::or_>,
-    LowerBinary<"aten.bitwise_xor", hlo::Opcode::xor_>, LowerBinary<"aten.__xor__", hlo::Opcode::xor_>,
+    LowerBinary<hlo::Opcode::and_, Meeting::common, "aten.bitwise_and", "aten.__and__", "prims.bitwise_and">,
+    LowerBinary<hlo::Opcode::or_, Meeting::common, "aten.bitwise_or", "aten.__or__", "prims.bitwise_or">,
+    LowerBinary<hlo::Opcode::xor_, Meeting::common, "aten.bitwise_xor", "aten.__xor__", "prims.bitwise_xor">,
     LowerShiftLeft, LowerShiftRight, LowerWhere, LowerMaskedFill, LowerClamp,
     LowerClampOneSide<"aten.clamp_min", "min", hlo::Opcode::maximum>,
     LowerClampOneSide<"aten.clamp_max", "max", hlo::Opcode::minimum>,
     LowerAddCombined<"aten.addcmul", hlo::Opcode::multiply>, LowerAddCombined<"aten.addcdiv", hlo::Opcode::divide>,
-    LowerLerp, LowerConversion, LowerCopy>;
+    LowerLerp,
+    LowerConversion<"self", "aten.to", "aten.cpu", "aten._to_copy", "aten.type_as", "aten.to_dense", "aten.dequantize.self",
+                    "aten._autocast_to_full_precision", "aten._autocast_to_reduced_precision">,
+    LowerCopy>;
 
 }  // namespace fxpass

@@ -155,10 +155,10 @@ constexpr auto put_window(auto& c, hlo::Value x, const StridedWindow& window, hl
   return b.select(is_written, spread_window(c, values, window, order, length), x);
 }
 
-/// The window that `size`, `stride` and `storage_offset` of a call name; none if it is not one of `self` alone: HLO has
-/// none of the memory around a tensor.
-constexpr auto window_of(auto& c, const Call& call) -> std::optional<StridedWindow> {
-  const auto given = call.given("self");
+/// The window that `size`, `stride` and `storage_offset` of a call name; none if it is not one of the tensor `of` alone: HLO
+/// has none of the memory around a tensor.
+constexpr auto window_of(auto& c, const Call& call, std::string_view of) -> std::optional<StridedWindow> {
+  const auto given = call.given(of);
   const TensorMeta* meta = given && given->is_node() ? c.graph().tensor(given->node()) : nullptr;
   const auto geometry = meta != nullptr ? geometry_of(c.graph(), *meta) : std::nullopt;
   if (!geometry || geometry->offset != 0 || !is_contiguous(*geometry)) {
@@ -243,12 +243,13 @@ struct LowerUnfold {
 
 /// A window into the memory of a tensor. Needs a contiguous one that begins where its memory does: of others
 /// it depends on memory that HLO does not have.
+template <TextConstant Parameter, TextConstant... Names>
 struct LowerAsStrided {
-  static constexpr std::array<std::string_view, 2> op{"aten.as_strided", "aten.as_strided_copy"};
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
-    const hlo::Value x = c.tensor(call, "self");
-    const auto window = detail::window_of(c, call);
+    const hlo::Value x = c.tensor(call, Parameter.view());
+    const auto window = detail::window_of(c, call, Parameter.view());
     if (!window || !x.valid()) return {};
     return detail::cut_window(c, b.reshape(x, {b.shape(x).element_count()}), *window);
   }
@@ -260,18 +261,18 @@ struct LowerReshapeAlias {
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const auto from = geometry_of(c.graph(), call.operand("self")), to = geometry_of(c.graph(), call.id());
     const auto strides = from && to ? view_strides(*from, to->sizes.view()) : std::nullopt;
-    if (!strides || !(*strides == to->strides)) return LowerAsStrided::lower(c, call);
+    if (!strides || !(*strides == to->strides)) return LowerAsStrided<"self">::lower(c, call);
     return c.builder().reshape(c.tensor(call, "self"), c.result_shape(call).dims);
   }
 };
 
 /// A tensor with other elements in such a window.
 struct LowerAsStridedScatter {
-  static constexpr std::string_view op = "aten.as_strided_scatter";
+  static constexpr std::array<std::string_view, 2> op{"aten.as_strided_scatter", "prims.as_strided_scatter"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
     const hlo::Value x = c.tensor(call, "self"), source = c.tensor(call, "src");
-    const auto window = detail::window_of(c, call);
+    const auto window = detail::window_of(c, call, "self");
     if (!window || !x.valid() || !source.valid()) return {};
     const hlo::Value flat = b.reshape(x, {b.shape(x).element_count()});
     const hlo::Value values = c.broadcast_to(call, b.convert(source, b.dtype(x)), window->sizes);
@@ -284,8 +285,11 @@ struct LowerAsStridedScatter {
 struct LowerViewDtype {
   static constexpr std::array<std::string_view, 2> op{"aten.view.dtype", "aten.view_copy.dtype"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return cast(c, call, c.tensor(call, "self"));
+  }
+  /// The bytes of `x` in shape and dtype of the call's result.
+  static constexpr auto cast(auto& c, const Call& call, hlo::Value x) -> hlo::Value {
     auto& b = c.builder();
-    hlo::Value x = c.tensor(call, "self");
     const hlo::Shape to = c.result_shape(call);
     if (!x.valid() || b.dtype(x) == to.dtype) return x;
     if (b.dtype(x) == DType::boolean) x = b.convert(x, DType::u8);
@@ -325,7 +329,7 @@ struct LowerViewAsComplex {
 
 /// The real part; real numbers are theirs.
 struct LowerReal {
-  static constexpr std::string_view op = "aten.real";
+  static constexpr std::array<std::string_view, 2> op{"aten.real", "prims.real"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.tensor(call, "self");
     return x.valid() && is_complex(c.builder().dtype(x)) ? c.builder().real(x) : x;
@@ -333,7 +337,7 @@ struct LowerReal {
 };
 
 struct LowerImag {
-  static constexpr std::string_view op = "aten.imag";
+  static constexpr std::array<std::string_view, 2> op{"aten.imag", "prims.imag"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.tensor(call, "self");
     if (x.valid() && !is_complex(c.builder().dtype(x)))
@@ -344,8 +348,8 @@ struct LowerImag {
 
 /// The conjugate; real numbers are theirs.
 struct LowerConjugate {
-  static constexpr std::array<std::string_view, 4> op{"aten.conj", "aten._conj", "aten._conj_copy",
-                                                      "aten.conj_physical"};
+  static constexpr std::array<std::string_view, 5> op{"aten.conj", "aten._conj", "aten._conj_copy",
+                                                      "aten.conj_physical", "prims.conj_physical"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     return conjugate(c, c.tensor(call, "self"));
   }
@@ -377,7 +381,8 @@ struct LowerConjugateTranspose {
 
 /// The lowerings of this file.
 using MemoryLowerings =
-    lowerings<LowerUnfold, LowerAsStrided, LowerReshapeAlias, LowerAsStridedScatter, LowerViewDtype, LowerViewAsReal,
-              LowerViewAsComplex, LowerReal, LowerImag, LowerConjugate, LowerNegView, LowerConjugateTranspose>;
+    lowerings<LowerUnfold, LowerAsStrided<"self", "aten.as_strided", "aten.as_strided_copy">,
+              LowerAsStrided<"a", "prims.as_strided">, LowerReshapeAlias, LowerAsStridedScatter, LowerViewDtype,
+              LowerViewAsReal, LowerViewAsComplex, LowerReal, LowerImag, LowerConjugate, LowerNegView, LowerConjugateTranspose>;
 
 }  // namespace fxpass

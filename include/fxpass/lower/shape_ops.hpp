@@ -17,10 +17,10 @@ namespace fxpass {
 
 /// The argument itself: aliases, copies in memory, noise of tracing.
 struct LowerIdentity {
-  static constexpr std::array<std::string_view, 13> op{
+  static constexpr std::array<std::string_view, 14> op{
       "aten.alias",        "aten.clone",        "aten.contiguous",       "aten.detach",          "aten.detach_copy",
       "aten.alias_copy",   "aten.lift",         "aten.lift_fresh",       "aten.lift_fresh_copy", "aten.positive",
-      "aten.resolve_conj", "aten.resolve_neg",  "aten.requires_grad_"};
+      "aten.resolve_conj", "aten.resolve_neg",  "aten.requires_grad_", "prims.clone"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value { return c.tensor(call, "self"); }
 };
 
@@ -334,7 +334,7 @@ struct LowerSliceScatter {
 // Joins and rearrangements ---------------------------------------------------------------------------------------------
 
 struct LowerCat {
-  static constexpr std::array<std::string_view, 3> op{"aten.cat", "aten.concat", "aten.concatenate"};
+  static constexpr std::array<std::string_view, 4> op{"aten.cat", "aten.concat", "aten.concatenate", "prims.cat"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
     const hlo::Shape result = c.result_shape(call);

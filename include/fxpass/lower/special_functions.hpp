@@ -485,7 +485,7 @@ struct LowerPythonFormula {
 };
 
 struct LowerSignBit {
-  static constexpr std::string_view op = "aten.signbit";
+  static constexpr std::array<std::string_view, 2> op{"aten.signbit", "prims.signbit"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.tensor(call, "self");
     return x.valid() ? detail::has_sign_bit(c, x) : x;
@@ -541,9 +541,9 @@ struct LowerNanToNum {
 };
 
 /// fmax and fmin: the operand that is a number, where one is NaN.
-template <TextConstant Name, hlo::Opcode Code>
+template <hlo::Opcode Code, TextConstant... Names>
 struct LowerNumberExtreme {
-  static constexpr std::string_view op = Name.view();
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
     const auto [x, y] = c.operands(call, Meeting::common, "self", "other");
@@ -568,7 +568,7 @@ struct LowerCopysign {
 
 /// The root of the sum of squares, scaled by the larger one so that neither square overflows.
 struct LowerHypot {
-  static constexpr std::string_view op = "aten.hypot";
+  static constexpr std::array<std::string_view, 2> op{"aten.hypot", "prims.hypot"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
     const auto [x, y] = c.operands(call, Meeting::floating, "self", "other");
@@ -692,7 +692,7 @@ struct LowerLogit {
 };
 
 struct LowerZeta {
-  static constexpr std::string_view op = "aten.special_zeta";
+  static constexpr std::array<std::string_view, 2> op{"aten.special_zeta", "prims.zeta"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const auto [s, q] = c.operands(call, Meeting::floating, "self", "other");
     if (!s.valid() || !q.valid()) return {};
@@ -779,7 +779,7 @@ struct FloatBits {
 
 /// A mantissa in [0.5, 1) and a power of 2 that make each element; 0, infinities and NaN are their own.
 struct LowerFrexp {
-  static constexpr std::string_view op = "aten.frexp";
+  static constexpr std::array<std::string_view, 2> op{"aten.frexp", "prims.frexp"};
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
     auto& b = c.builder();
     const hlo::Value x = c.tensor(call, "self");
@@ -809,7 +809,7 @@ struct LowerFrexp {
 
 /// The next number from `self` towards `other`.
 struct LowerNextAfter {
-  static constexpr std::string_view op = "aten.nextafter";
+  static constexpr std::array<std::string_view, 2> op{"aten.nextafter", "prims.nextafter"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
     const auto [x, y] = c.operands(call, Meeting::common, "self", "other");
@@ -882,7 +882,7 @@ struct LowerIsReal {
 
 /// Greatest common divisor by Euclid's remainders, all elements at once, and the least common multiple.
 struct LowerGcd {
-  static constexpr std::array<std::string_view, 2> op{"aten.gcd", "aten.lcm"};
+  static constexpr std::array<std::string_view, 3> op{"aten.gcd", "aten.lcm", "prims.gcd"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
     const auto [given_x, given_y] = c.operands(call, Meeting::common, "self", "other");
@@ -905,7 +905,7 @@ struct LowerGcd {
       return b.tuple({b.select(is_done, large, small), rest});
     });
     const hlo::Value divisor = b.get_tuple_element(b.while_loop(init, condition, body), 0);
-    if (call.schema().base() == "aten.gcd") return c.to_result(call, divisor);
+    if (call.schema().base() != "aten.lcm") return c.to_result(call, divisor);
     const hlo::Value zero = c.full_like(divisor, 0);
     const hlo::Value is_zero = b.compare(divisor, zero, hlo::Direction::eq);
     const hlo::Value part = b.divide(x, b.select(is_zero, c.full_like(divisor, 1), divisor));
@@ -937,34 +937,34 @@ struct LowerIsClose {
 
 /// The lowerings of this file.
 using SpecialFunctionLowerings =
-    lowerings<LowerFormula<detail::Asin, "aten.asin", "aten.arcsin">,
-              LowerFormula<detail::Acos, "aten.acos", "aten.arccos">,
-              LowerFormula<detail::Atan, "aten.atan", "aten.arctan">, LowerFormula<detail::Sinh, "aten.sinh">,
-              LowerFormula<detail::Cosh, "aten.cosh">,
-              LowerFormula<detail::Asinh, "aten.asinh", "aten.arcsinh">,
-              LowerFormula<detail::Acosh, "aten.acosh", "aten.arccosh">,
-              LowerFormula<detail::Atanh, "aten.atanh", "aten.arctanh">,
+    lowerings<LowerFormula<detail::Asin, "aten.asin", "aten.arcsin", "prims.asin">,
+              LowerFormula<detail::Acos, "aten.acos", "aten.arccos", "prims.acos">,
+              LowerFormula<detail::Atan, "aten.atan", "aten.arctan", "prims.atan">, LowerFormula<detail::Sinh, "aten.sinh", "prims.sinh">,
+              LowerFormula<detail::Cosh, "aten.cosh", "prims.cosh">,
+              LowerFormula<detail::Asinh, "aten.asinh", "aten.arcsinh", "prims.asinh">,
+              LowerFormula<detail::Acosh, "aten.acosh", "aten.arccosh", "prims.acosh">,
+              LowerFormula<detail::Atanh, "aten.atanh", "aten.arctanh", "prims.atanh">,
               LowerFormula<detail::DegreesToRadians, "aten.deg2rad">,
               LowerFormula<detail::RadiansToDegrees, "aten.rad2deg">,
               LowerPythonFormula<detail::Softsign, "torch.nn.functional.softsign">,
               LowerPythonFormula<detail::Tanhshrink, "torch.nn.functional.tanhshrink">, LowerSignBit,
               LowerFrac, LowerIsInfinityOfSign<"aten.isposinf", hlo::Direction::gt>,
               LowerIsInfinityOfSign<"aten.isneginf", hlo::Direction::lt>, LowerNanToNum,
-              LowerNumberExtreme<"aten.fmax", hlo::Opcode::maximum>,
-              LowerNumberExtreme<"aten.fmin", hlo::Opcode::minimum>, LowerCopysign, LowerHypot,
+              LowerNumberExtreme<hlo::Opcode::maximum, "aten.fmax", "prims.fmax">,
+              LowerNumberExtreme<hlo::Opcode::minimum, "aten.fmin", "prims.fmin">, LowerCopysign, LowerHypot,
               LowerLogAddExp<"aten.logaddexp", false>, LowerLogAddExp<"aten.logaddexp2", true>, LowerXlogy,
               LowerHeaviside, LowerThreshold, LowerShrink<"aten.softshrink", true>,
-              LowerShrink<"aten.hardshrink", false>, LowerFormula<detail::Erfc, "aten.erfc", "aten.special_erfc">,
-              LowerFormula<detail::ScaledErfc, "aten.special_erfcx">,
-              LowerFormula<detail::Erfinv, "aten.erfinv", "aten.special_erfinv">,
+              LowerShrink<"aten.hardshrink", false>, LowerFormula<detail::Erfc, "aten.erfc", "aten.special_erfc", "prims.erfc">,
+              LowerFormula<detail::ScaledErfc, "aten.special_erfcx", "prims.erfcx">,
+              LowerFormula<detail::Erfinv, "aten.erfinv", "aten.special_erfinv", "prims.erf_inv">,
               LowerFormula<detail::Ndtr, "aten.special_ndtr">, LowerFormula<detail::LogNdtr, "aten.special_log_ndtr">,
-              LowerFormula<detail::Ndtri, "aten.special_ndtri">,
-              LowerFormula<detail::LogGamma, "aten.lgamma", "aten.special_gammaln">,
-              LowerFormula<detail::Digamma, "aten.digamma", "aten.special_digamma", "aten.special_psi">,
-              LowerFormula<detail::Bessel<detail::ScaledBessel0>, "aten.i0", "aten.special_i0">,
-              LowerFormula<detail::ScaledBessel0, "aten.special_i0e">,
-              LowerFormula<detail::Bessel<detail::ScaledBessel1>, "aten.special_i1">,
-              LowerFormula<detail::ScaledBessel1, "aten.special_i1e">,
+              LowerFormula<detail::Ndtri, "aten.special_ndtri", "prims.ndtri">,
+              LowerFormula<detail::LogGamma, "aten.lgamma", "aten.special_gammaln", "prims.lgamma">,
+              LowerFormula<detail::Digamma, "aten.digamma", "aten.special_digamma", "aten.special_psi", "prims.digamma">,
+              LowerFormula<detail::Bessel<detail::ScaledBessel0>, "aten.i0", "aten.special_i0", "prims.bessel_i0">,
+              LowerFormula<detail::ScaledBessel0, "aten.special_i0e", "prims.bessel_i0e">,
+              LowerFormula<detail::Bessel<detail::ScaledBessel1>, "aten.special_i1", "prims.bessel_i1">,
+              LowerFormula<detail::ScaledBessel1, "aten.special_i1e", "prims.bessel_i1e">,
               LowerFormula<detail::Sinc, "aten.sinc", "aten.special_sinc">,
               LowerFormula<detail::Entropy, "aten.special_entr">, LowerXlog1py, LowerLogit, LowerZeta, LowerPolygamma,
               LowerMvlgamma, LowerLdexp, LowerFrexp, LowerNextAfter, LowerFloatPower, LowerComplex, LowerPolar, LowerAngle,

@@ -166,10 +166,10 @@ struct LowerTransform {
   }
 };
 
-/// The transforms that those decompose to; `normalization` is the number of a scale.
-template <TextConstant Name, detail::SpectralKind Kind>
+/// The transforms that those decompose to; `normalization` is the number of a scale, which those of prims lack.
+template <detail::SpectralKind Kind, TextConstant... Names>
 struct LowerCoreTransform {
-  static constexpr std::string_view op = Name.view();
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
     const hlo::Value x = c.tensor(call, "self");
@@ -179,7 +179,7 @@ struct LowerCoreTransform {
       at.dims.push_back(c.wrapped_dim(call, d, b.rank(x)));
       at.sizes.push_back(-1);
     }
-    const std::int64_t number = c.integer(call, "normalization");
+    const std::int64_t number = call.schema().find("normalization") ? c.integer(call, "normalization") : 0;
     if (number < 0 || number > 2) return c.fail(call, DiagnosticCode::eager_would_raise, "there is no such normalization");
     const auto scale = static_cast<detail::SpectralScale>(number);
     if constexpr (Kind == detail::SpectralKind::half) {
@@ -278,9 +278,10 @@ using SpectralLowerings = lowerings<
     LowerTransform<detail::SpectralKind::half, true, false, "aten.fft_irfft", "aten.fft_irfft2", "aten.fft_irfftn">,
     LowerTransform<detail::SpectralKind::half, false, true, "aten.fft_hfft", "aten.fft_hfft2", "aten.fft_hfftn">,
     LowerTransform<detail::SpectralKind::real, true, true, "aten.fft_ihfft", "aten.fft_ihfft2", "aten.fft_ihfftn">,
-    LowerCoreTransform<"aten._fft_c2c", detail::SpectralKind::complex>,
-    LowerCoreTransform<"aten._fft_r2c", detail::SpectralKind::real>,
-    LowerCoreTransform<"aten._fft_c2r", detail::SpectralKind::half>, LowerSpectralShift<"aten.fft_fftshift", false>,
+    LowerCoreTransform<detail::SpectralKind::complex, "aten._fft_c2c", "prims.fft_c2c">,
+    LowerCoreTransform<detail::SpectralKind::real, "aten._fft_r2c", "prims.fft_r2c">,
+    LowerCoreTransform<detail::SpectralKind::half, "aten._fft_c2r", "prims.fft_c2r">,
+    LowerSpectralShift<"aten.fft_fftshift", false>,
     LowerSpectralShift<"aten.fft_ifftshift", true>, LowerFrequencies<"aten.fft_fftfreq", false>,
     LowerFrequencies<"aten.fft_rfftfreq", true>, LowerShortTimeTransform>;
 

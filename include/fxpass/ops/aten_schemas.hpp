@@ -9,7 +9,7 @@
 namespace fxpass::ops {
 
 /// `namespace.base.overload(parameters) -> returns`, in PyTorch's schema notation.
-inline constexpr const char* operator_schemas[2694] = {
+inline constexpr const char* operator_schemas[2716] = {
     "_c10d_functional._wrap_tensor_autograd.default(Tensor input) -> Tensor",
     "_c10d_functional.all_gather_into_tensor.default(Tensor input, int group_size, Any group_name) -> Tensor",
     "_c10d_functional.all_gather_into_tensor_coalesced.default(Tensor[] inputs, int group_size, Any group_name) -> Tensor[]",
@@ -2591,7 +2591,7 @@ inline constexpr const char* operator_schemas[2694] = {
     "prims.add.default(Tensor self, Tensor other) -> Tensor",
     "prims.amax.default(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor",
     "prims.amin.default(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor",
-    "prims.as_strided.default(Tensor(a!) a, SymInt[] size, SymInt[] stride, SymInt storage_offset) -> Tensor(a!)",
+    "prims.as_strided.default(Tensor(a) a, SymInt[] size, SymInt[] stride, SymInt storage_offset) -> Tensor(a)",
     "prims.as_strided_scatter.default(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt storage_offset) -> Tensor",
     "prims.asin.default(Tensor self) -> Tensor",
     "prims.asinh.default(Tensor self) -> Tensor",
@@ -2636,6 +2636,9 @@ inline constexpr const char* operator_schemas[2694] = {
     "prims.exp.default(Tensor self) -> Tensor",
     "prims.exp2.default(Tensor self) -> Tensor",
     "prims.expm1.default(Tensor self) -> Tensor",
+    "prims.fft_c2c.default(Tensor self, *, int[] dim, bool forward) -> Tensor",
+    "prims.fft_c2r.default(Tensor self, *, int[] dim, SymInt last_dim_size) -> Tensor",
+    "prims.fft_r2c.default(Tensor self, *, int[] dim, bool onesided) -> Tensor",
     "prims.fill.default(Tensor self, Scalar value) -> Tensor",
     "prims.floor.default(Tensor self) -> Tensor",
     "prims.fmax.default(Tensor self, Tensor other) -> Tensor",
@@ -2704,6 +2707,25 @@ inline constexpr const char* operator_schemas[2694] = {
     "prims.where.default(Tensor pred, Tensor a, Tensor b) -> Tensor",
     "prims.xor_sum.default(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor",
     "prims.zeta.default(Tensor self, Tensor other) -> Tensor",
+    "quantized_decomposed._choose_qparams_per_token_asymmetric_impl.default(Tensor input, ScalarType dtype) -> (Tensor, Tensor)",
+    "quantized_decomposed.choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)",
+    "quantized_decomposed.choose_qparams_per_token.default(Tensor input, ScalarType dtype) -> (Tensor, Tensor)",
+    "quantized_decomposed.choose_qparams_per_token_asymmetric.default(Tensor input, ScalarType dtype) -> (Tensor, Tensor)",
+    "quantized_decomposed.choose_qparams_symmetric.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)",
+    "quantized_decomposed.convert_element_type.no_fuse(Tensor input, ScalarType dtype) -> Tensor",
+    "quantized_decomposed.dequantize_per_channel.default(Tensor input, Tensor scales, Tensor? zero_points, int axis, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
+    "quantized_decomposed.dequantize_per_channel_group.default(Tensor input, Tensor scales, Tensor? zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size, ScalarType output_dtype) -> Tensor",
+    "quantized_decomposed.dequantize_per_tensor.default(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
+    "quantized_decomposed.dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
+    "quantized_decomposed.dequantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
+    "quantized_decomposed.dequantize_per_token.default(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, ScalarType output_dtype) -> Tensor",
+    "quantized_decomposed.fake_quant_per_channel.default(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max) -> Tensor",
+    "quantized_decomposed.quantize_per_channel.default(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
+    "quantized_decomposed.quantize_per_channel_group.default(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size) -> Tensor",
+    "quantized_decomposed.quantize_per_tensor.default(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
+    "quantized_decomposed.quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
+    "quantized_decomposed.quantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype) -> Tensor",
+    "quantized_decomposed.quantize_per_token.default(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
 };
 
 }  // namespace fxpass::ops

@@ -161,6 +161,7 @@ inline constexpr ViewOperator view_operators[] = {
     {"aten.view_as_real", ViewRule::as_real},
     {"aten.vsplit", ViewRule::split_rows},
     {"operator.getitem", ViewRule::getitem},
+    {"prims.as_strided", ViewRule::strided},
     {"prims.broadcast_in_dim", ViewRule::broadcast_in_dim},
     {"prims.collapse_view", ViewRule::reshape},
     {"prims.conj", ViewRule::conjugate},

@@ -174,20 +174,21 @@ def difference(entry, actual, expected, exact=None):
 
 
 class InFloat64:
-    """The results of a program when its floats are float64, computed when they are first asked for."""
+    """The results of a program, by number, and what its inputs are afterwards, by name, when its floats are float64:
+    computed when they are first asked for."""
 
     def __init__(self, program):
         self.program = program
-        self.results = None
+        self.found = None
 
-    def __call__(self, number):
-        if self.results is None:
-            wide = [t.double() if t.is_floating_point() else t.clone() for t in self.program.inputs.values()]
+    def __call__(self, key):
+        if self.found is None:
+            wide = {k: t.double() if t.is_floating_point() else t.clone() for k, t in self.program.inputs.items()}
             try:
-                self.results = self.program(*wide)
+                self.found = {**dict(enumerate(self.program(*wide.values()))), **wide}
             except Exception:
-                self.results = []
-        result = self.results[number] if number < len(self.results) else None
+                self.found = {}
+        result = self.found.get(key)
         return result if isinstance(result, torch.Tensor) else None
 
 
@@ -246,11 +247,12 @@ def judge(fxpassc, entry, sample, directory):
         for number, (actual, wanted) in enumerate(zip(results, expected))
         if not (ENTRIES[entry].name in OPEN_TIES and name_equal_elements(sample.input, actual, wanted))
     ]
-    owners = {key: after[name] for key, name in captured.names.items() if name in after}
+    owners = {key: name for key, name in captured.names.items() if name in after}
     wrong += [
-        found and f"input {key}: {found}"
-        for key, wanted in owners.items()
-        if key in session.buffers[0] and (found := difference(entry, session.get(key), wanted))
+        f"input {key}: {found}"
+        for key, name in owners.items()
+        if key in session.buffers[0]
+        and (found := difference(entry, session.get(key), after[name], functools.partial(exact, name)))
     ]
     wrong = [text for text in wrong if text]
     return ("wrong", "; ".join(wrong)[:600], kind) if wrong else ("right", "", kind)

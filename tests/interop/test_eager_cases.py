@@ -196,6 +196,11 @@ def reads_outside(x):
     return x[:, -1023:] * 2, x[:, -1023:-1024] * 2
 
 
+def instance_norm_read_back(module, x):
+    y = torch.nn.functional.instance_norm(x, module.mean, module.var, momentum=0.3)
+    return y + module.mean[:, None, None] * 2, module.var.sum()
+
+
 def batch_norm_read_back(module, x):
     y = torch.nn.functional.batch_norm(x, module.mean, module.var, training=True, momentum=0.3)
     return y + module.mean.view(1, 3, 1)
@@ -349,6 +354,10 @@ RIGHT = {
     "bounds_outside": (bounds_outside, [torch.zeros(5)]),
     "reads_outside": (reads_outside, [numbers(2, 3)]),
     "batch_norm": (torch.nn.BatchNorm1d(3, momentum=0.1), [randoms(26, 4, 3)]),
+    "instance_norm": (torch.nn.InstanceNorm1d(3, affine=True, track_running_stats=True), [randoms(28, 4, 3, 5)]),
+    "instance_norm_read_back": (
+        Mixed(instance_norm_read_back, mean=torch.zeros(3), var=torch.ones(3)), [randoms(29, 2, 3, 4, 2)]
+    ),
     "batch_norm_read_back": (Mixed(batch_norm_read_back, mean=torch.zeros(3), var=torch.ones(3)), [randoms(27, 2, 3, 4)]),
     "one_input_returned_thrice": (one_input_returned_thrice, [numbers(2, 2)]),
     "swapped": (swapped, [torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])]),

@@ -467,6 +467,8 @@ struct LowerGather {
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
     const hlo::Value x = c.tensor(call, "self"), index = c.tensor(call, "index");
+    // An index without elements need not have the dimensions of the tensor.
+    if (index.valid() && b.shape(index).element_count() == 0) return c.full(c.result_shape(call), 0);
     if (b.rank(x) == 0 || b.rank(index) == 0) return b.reshape(x, c.result_shape(call).dims);
     return detail::gather(c, x, detail::place_of_each(c, c.dim(call, "dim", b.rank(x)), index));
   }

@@ -177,6 +177,8 @@ constexpr auto batch_normalized(auto& c, const Call& call, bool by_batch) -> Bat
   auto& b = c.builder();
   const hlo::Value x = c.accurate(c.tensor(call, "input"));
   if (!x.valid()) return {};
+  // A list without elements has no channels either.
+  if (b.rank(x) < 2 && b.shape(x).element_count() == 0) return {x, x, x, x, x};
   const double eps = c.real(call, "eps");
   const hlo::Dims dims = all_but_channels(c, x);
   if (!by_batch) {

@@ -688,6 +688,8 @@ struct LowerMatrixNorm {
       const hlo::Value sums = detail::reduce_keeping(c, x, {ordered[summed]}, hlo::Opcode::add);
       norm = detail::reduce_keeping(c, sums, {ordered[1 - summed]},
                                     order > 0 ? hlo::Opcode::maximum : hlo::Opcode::minimum);
+      // That of nothing is 0.
+      if (order > 0 && b.shape(x).element_count() == 0) norm = c.full_like(norm, 0.0);
     }
     return b.reshape(b.convert(norm, result.dtype), result.dims);
   }

@@ -143,6 +143,7 @@ inline constexpr WritingOperator writing_operators[] = {
     {"aten.index_fill_", WriteRule::same_dtype},
     {"aten.index_put_", WriteRule::same_dtype},
     {"aten.index_reduce_", WriteRule::same_dtype},
+    {"aten.instance_norm", WriteRule::batch_norm},
     {"aten.lcm_", WriteRule::promoting},
     {"aten.ldexp_", WriteRule::floating},
     {"aten.le_", WriteRule::comparing},

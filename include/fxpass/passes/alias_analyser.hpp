@@ -545,10 +545,12 @@ class AliasAnalyser {
   constexpr auto record_batch_norm(const Graph& graph, NodeId id) -> Status {
     const Call call = call_of(graph, id);
     const bool is_update = call.schema().base() == "aten._batch_norm_with_update";
-    const auto training = is_update ? std::optional(true) : call.boolean("training");
+    const bool is_of_instances = call.schema().base() == "aten.instance_norm";
+    const auto training =
+        is_update ? std::optional(true) : call.boolean(is_of_instances ? "use_input_stats" : "training");
     if (!training)
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                      "whether batch_norm updates its statistics is not known before the program runs");
+                      "whether a normalisation updates its statistics is not known before the program runs");
     if (!*training) return {};
     std::uint32_t result = is_update ? 4 : 3;  // of the functional form
     for (const std::string_view name : {"running_mean", "running_var"}) {

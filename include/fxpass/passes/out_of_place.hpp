@@ -784,6 +784,7 @@ class OutOfPlaceRewriter {
   constexpr auto rewrite_batch_norm(Sweep& sweep, Span<const Write> writes) -> Status {
     const NodeId id = sweep.id();
     if (sweep.graph().node(id).value_kind == ValueKind::tuple) return rewrite_native_batch_norm(sweep, writes);
+    if (Call(sweep.graph(), id).schema().base() == "aten.instance_norm") return rewrite_instance_norm(sweep, writes);
     Pool<Argument> arguments;
     for (const std::string_view name :
          {"input", "weight", "bias", "running_mean", "running_var", "training", "momentum", "eps"}) {
@@ -810,6 +811,72 @@ class OutOfPlaceRewriter {
     values_.substitute(id, member(sweep, norm, 0, members[0], id, {}));
     for (const Write& w : writes)
       values_.write(w.view, member(sweep, norm, w.result, members[w.result], id, values_.modified_name(w.view)), id);
+    sweep.editor().erase(id);
+    return {};
+  }
+  /// Training-mode instance norm as eager computes it: the batch norm of one instance that has all channels of all instances.
+  /// The new statistics of a channel are the means over the instances.
+  constexpr auto rewrite_instance_norm(Sweep& sweep, Span<const Write> writes) -> Status {
+    const NodeId id = sweep.id();
+    const NodeId input = Call(sweep.graph(), id).operand("input");
+    const auto g = input == no_node ? std::nullopt : geometry_of(sweep.graph(), input);
+    if (!g || sweep.graph().tensor(id) == nullptr) return needs_metadata(sweep, id);
+    if (writes.size() != 2)
+      return error_at(sweep.graph(), id, DiagnosticCode::unsupported_mutation,
+                      "instance_norm in training mode with one of its two statistics only");
+    const DType type = sweep.graph().tensor(id)->dtype;
+    const Dims all = g->sizes;
+    if (all.size() < 2)
+      return error_at(sweep.graph(), id, DiagnosticCode::eager_would_raise, "instance_norm of a tensor without channels");
+    const std::uint32_t device = writes[0].view;
+    const std::int64_t instances = all[0], channels = all[1];
+    Dims joined = all, list;
+    joined[0] = 1;
+    joined[1] = instances * channels;
+    list.push_back(joined[1]);
+    Dims times;
+    times.push_back(instances);
+    Pool<Argument> arguments;
+    for (const std::string_view name : {"input", "weight", "bias", "running_mean", "running_var"}) {
+      const auto given = Call(sweep.graph(), id).given(name);
+      const auto value = read(sweep, given.value_or(Argument()));
+      if (!value) return value.error();
+      const Argument a = value->with_keyword({});
+      if (name == "input")
+        arguments.push_back(emit(sweep, "torch.ops.aten.reshape.default", {a, values_.list(joined.view())}, type,
+                                 joined.view(), device, false));
+      else if (a.is_node() && sweep.graph().tensor(a.node()) != nullptr)
+        arguments.push_back(emit(sweep, "torch.ops.aten.repeat.default", {a, values_.list(times.view())},
+                                 sweep.graph().tensor(a.node())->dtype, list.view(), device, false));
+      else
+        arguments.push_back(a);
+    }
+    if (!arguments[3].is_node() || !arguments[4].is_node()) return needs_metadata(sweep, id);
+    arguments.push_back(true);
+    arguments.push_back(Call(sweep.graph(), id).real("momentum").value_or(0.1));
+    arguments.push_back(Call(sweep.graph(), id).real("eps").value_or(1e-5));
+    Graph& graph = sweep.graph();
+    const TensorMeta out = *graph.tensor(arguments[0].node()), mean = *graph.tensor(arguments[3].node()),
+                     variance = *graph.tensor(arguments[4].node());
+    const TensorMeta members[] = {out, mean, variance, mean, variance};
+    const ValueSpec tuple{ValueKind::tuple, graph.add_metas(members)};
+    const NodeId norm = sweep.editor().insert_before(id, "torch.ops.aten._native_batch_norm_legit_functional.default",
+                                                     arguments.view(), tuple);
+    const NodeId joined_result = member(sweep, norm, 0, members[0], id, {});
+    values_.substitute(id, emit(sweep, "torch.ops.aten.reshape.default", {joined_result, values_.list(all.view())}, type,
+                                all.view(), device, false));
+    Dims table, first, channel;
+    table.push_back(instances);
+    table.push_back(channels);
+    first.push_back(0);
+    channel.push_back(channels);
+    for (const Write& w : writes) {
+      const NodeId each = member(sweep, norm, w.result, members[w.result], id, {});
+      const NodeId rows = emit(sweep, "torch.ops.aten.reshape.default", {each, values_.list(table.view())}, dtype(w.view),
+                               table.view(), device, false);
+      values_.write(w.view, emit(sweep, "torch.ops.aten.mean.dim", {rows, values_.list(first.view())}, dtype(w.view),
+                                 channel.view(), w.view, true), id);
+    }
     sweep.editor().erase(id);
     return {};
   }

@@ -119,6 +119,7 @@ struct RawCompileOptions {
   std::optional<std::string> world_size;
   std::vector<std::string> process_groups;
   std::vector<std::string> bind;
+  std::vector<std::string> custom_operators;
   bool no_fx_passes = false;
 };
 
@@ -128,6 +129,9 @@ auto finish(const RawCompileOptions& raw, CompileOptions& options) -> int {
     if (!symbol) return complain("--bind: " + text + " is not of the form s0=128 or s0=128,256");
     options.symbols.push_back(*std::move(symbol));
   }
+  for (const std::string& schema : raw.custom_operators)
+    if (const fxpass::Status added = options.custom_operators.add(schema); !added)
+      return complain("--custom-op: " + std::string(added.error().front().message.view()));
   if (const int status = choose_form(raw.form, options); status != done) return status;
   if (options.signature == "-")
     return complain("--signature: a file is needed, for the standard output is the program's alone");
@@ -195,6 +199,10 @@ void add_compile_options(CLI::App& app, RawCompileOptions& raw, CompileOptions& 
   app.add_option("--bind", raw.bind,
                  "s0=128: the number that a symbolic size stands for; may be given again. With several, s0=128,256, OUT "
                  "is a folder with a module and a signature for each choice, and manifest.json")
+      ->allow_extra_args(false);
+  app.add_option("--custom-op", raw.custom_operators,
+                 "'mylib::foo(Tensor(a!) x, Tensor y) -> ()': the schema of an operator of torch.library, which training IR "
+                 "and printed graphs do not say; may be given again")
       ->allow_extra_args(false);
   app.add_option("--example-inputs", options.example_inputs,
                  "What the inputs of a printed graph are: blocks 'Input 0:', or a function load_args")

@@ -47,9 +47,11 @@ struct Result {
 // Reading ---------------------------------------------------------------------------------------------------
 
 auto read(const CompileOptions& options) -> Expected<Module<>> {
-  if (options.example_inputs.empty()) return read_program(options.input);
+  ReadOptions known{.operators = &options.custom_operators};
+  if (options.example_inputs.empty()) return read_program(options.input, known);
   return read_example_inputs(options.example_inputs).and_then([&](const ExampleInputs& examples) {
-    return read_program(options.input, &examples);
+    known.examples = &examples;
+    return read_program(options.input, known);
   });
 }
 
@@ -80,6 +82,25 @@ void report_unused_groups(const Graph& graph, const ProcessGroups& groups) {
           DiagnosticCode::invalid_option,
           text_of("--process-group: no collective of the program names '", group.name, "'")));
   }
+  report(stderr, warnings);
+}
+
+/// Whether a call of the program, or of a graph inside it, is one of operator `name`.
+auto calls(const Graph& graph, std::string_view name) -> bool {
+  for (const Operator& op : graph.operators())
+    if (graph.schema(op).name() == name) return true;
+  for (const Graph& inner : graph.subgraphs())
+    if (calls(inner, name)) return true;
+  return false;
+}
+
+/// Warns of operators that the program does not call: of a misspelt one nothing would be known.
+void report_unused_operators(const Graph& graph, const CustomOperators& operators) {
+  Diagnostics warnings;
+  for (const Text& schema : operators.schemas())
+    if (const std::string_view name = ops::Schema(schema.view()).name(); !calls(graph, name))
+      warnings.add(Diagnostic::warning(DiagnosticCode::invalid_option,
+                                       text_of("--custom-op: the program does not call ", name)));
   report(stderr, warnings);
 }
 
@@ -205,6 +226,7 @@ auto compile_program(const CompileOptions& options) -> Expected<std::vector<Resu
   const Expected<Module<>> module = read(options);
   if (!module) return module.error();
   report_unused_groups(module->graph(), *groups);
+  report_unused_operators(module->graph(), options.custom_operators);
   std::vector<Result> results;
   for (const Choice& choice : choices_of(options.symbols)) {
     Expected<Result> result = compile_for(choice, *module, passes, options);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fxpass/ops/custom_operators.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -43,6 +45,7 @@ struct CompileOptions {
   std::string output;
   std::string signature;
   std::string example_inputs;
+  fxpass::CustomOperators custom_operators;
   Form form = Form::hlo_text;
   std::vector<SymbolOption> symbols;
 

@@ -16,6 +16,7 @@ from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 
 FORMAT = "fxpass.fx"
 VERSION = 1
+BUILTIN = ("torch.ops.aten.", "torch.ops.prims.")
 OPERATORS = (torch._ops.OpOverload, torch._ops.OpOverloadPacket, torch._ops.HigherOrderOperator)
 
 
@@ -190,8 +191,13 @@ class _GraphWriter:
             self.declare(name, target)
         elif isinstance(target, torch._ops.OpOverloadPacket):
             name = f"torch.ops.{target}"
-            if "default" in target.overloads():
+            overloads = target.overloads()
+            if overloads == ["default"]:
                 self.declare(name, target.default)
+            elif not name.startswith(BUILTIN):
+                overload = overloads[0] if len(overloads) == 1 else self.resolved(target) if target is self.node.target else None
+                if overload is not None:
+                    return self.function(getattr(target, overload))
         elif isinstance(target, torch._ops.HigherOrderOperator):
             name = f"torch.ops.higher_order.{target.name()}"
         elif getattr(operator, target.__name__, None) is target:
@@ -203,8 +209,20 @@ class _GraphWriter:
             name = torch.fx.node._get_qualified_name(target)
         return name
 
+    def resolved(self, packet):
+        """The overload that the current node's call of `packet` means, by the values that are known; else None."""
+
+        def value(node):
+            return node.meta.get("example_value", node.meta.get("val"))
+
+        args, kwargs = torch.fx.node.map_arg((self.node.args, self.node.kwargs), value)
+        try:
+            return torch._C._jit_resolve_packet(packet._qualified_op_name, *args, **kwargs)
+        except RuntimeError:  # a value that is not known
+            return None
+
     def declare(self, name, overload):
-        if overload.namespace not in ("aten", "prims"):
+        if not name.startswith(BUILTIN):
             self.operators[name] = str(overload._schema)
 
     def unsupported(self, what):

@@ -31,6 +31,14 @@ namespace {
   return moved;
 }
 
+// ops/custom_operators.hpp ---------------------------------------------------------------------------------------------
+[[maybe_unused]] auto read_scaled() -> bool {
+  CustomOperators operators;
+  const Status added = operators.add("mylib::scale_(Tensor(a!) x, float by) -> ()");
+  const Expected<Module<>> program = read_pt2("model.pt2", &operators);
+  return added && program;
+}
+
 // support/expected.hpp, graph/call.hpp, graph/users.hpp ---------------------------------------------------------------
 [[maybe_unused]] auto first_node() -> int {
   const Expected<Module<>> program = read_pt2("model.pt2");

@@ -167,6 +167,22 @@ TEST_CASE("a list result is a tuple, also with one member, also inside a tuple")
         std::string::npos);
 }
 
+TEST_CASE("an export's custom operators have the schemas that are given") {
+  const std::string json = program(node("torch.ops.mylib.f.default", positional("x", x) + ", " + positional("by", k)), {});
+  const auto with_schema = [&](std::string_view schema) {
+    CustomOperators given;
+    CHECK(given.add(schema));
+    return parse_exported_program(json, "model.json", &given);
+  };
+  const auto module = with_schema("mylib::f(Tensor(a!) x, *, Tensor by) -> Tensor");
+  REQUIRE(module);
+  CHECK(printed(module).find("mylib.f.default](args = (%x,), kwargs = {by: %b_k})") != std::string::npos);
+  CHECK(module->graph().op(NodeId{2}).write_rule == ops::WriteRule::custom);
+  CHECK(mistake(with_schema("mylib::f(Tensor(a!) x, Tensor other) -> Tensor")).find(
+            "argument 'by' is no parameter of the schema that was given: \"mylib::f.default(Tensor(a!) x, Tensor other) -> "
+            "Tensor\" [invalid-option]") != std::string::npos);
+}
+
 TEST_CASE("mutations come behind the program's own outputs") {
   std::string json = with(addition(), R"("output_specs": [)",
                           R"("output_specs": [{"buffer_mutation": {"arg": {"name": "out"}, "buffer_name": "cache.k"}},

@@ -289,7 +289,33 @@ TEST_CASE("one mistake, one diagnostic with its place") {
   check(R"(]}})", R"(], "outputs": [{"kind": "buffer_mutation", "input": 2}]}})",
         "f.json: output (m.py:5): error: an output is the new value of input 2, but there are 2" + bad);
   check(R"("operators": {)", R"("operators": {"torch.ops.a.b": "nonsense")",
-        "f.json: error: the schema of 'torch.ops.a.b' is not in PyTorch's notation: \"nonsense\"" + bad);
+        "f.json: error: the schema of 'torch.ops.a.b' is not in PyTorch's notation: \"nonsense\": a schema begins with the operator's "
+        "name, as in 'mylib::foo('" + bad);
+}
+
+TEST_CASE("schemas may be given beside the file, and have to be those of the file") {
+  const auto with_schema = [](std::string_view schema, std::string_view operators) {
+    CustomOperators given;
+    CHECK(given.add(schema));
+    return parse_fx_json(file(call("f", "torch.ops.mylib.scale_", R"({"node": "x"}, 2.0)") + ", " +
+                                  call("g", "torch.ops.mylib.scale_.default", R"({"node": "x"}, 2.0)"),
+                              "null", "", operators),
+                         "f.json", &given);
+  };
+  const std::string_view schema = "mylib::scale_(Tensor(a!) x, float by) -> ()";
+  for (const std::string_view operators : {"", R"-("torch.ops.mylib.scale_": "mylib::scale_(Tensor(b!) x, float by) -> ()")-"}) {
+    const auto module = with_schema(schema, operators);
+    REQUIRE(module);
+    for (const NodeId id : {NodeId{2}, NodeId{3}}) CHECK(Call(module->graph(), id).schema().name() == "mylib.scale_.default");
+    CHECK(module->graph().op(NodeId{2}).write_rule == ops::WriteRule::custom);
+  }
+  CHECK(mistake(with_schema("mylib::scale_(Tensor x, float by) -> ()",
+                            R"-("torch.ops.mylib.scale_": "mylib::scale_(Tensor(a!) x, float by) -> ()")-")) ==
+        "f.json: error: the file says \"mylib::scale_(Tensor(a!) x, float by) -> ()\", but the schema that was given is "
+        "\"mylib::scale_.default(Tensor x, float by) -> ()\" [invalid-option]");
+  CHECK(mistake(with_schema("mylib::scale_(Tensor(a!) x, Tensor by) -> ()", "")) ==
+        "f (m.py:5): error: the call does not fit the schema that was given for mylib.scale_.default: "
+        "\"mylib::scale_.default(Tensor(a!) x, Tensor by) -> ()\" [invalid-option]");
 }
 
 TEST_CASE("a call before a placeholder") {

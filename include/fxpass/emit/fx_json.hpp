@@ -3,6 +3,7 @@
 
 #include <fxpass/emit/graph_emitter.hpp>
 #include <fxpass/graph/call.hpp>
+#include <fxpass/graph/functional_form.hpp>
 #include <fxpass/graph/print.hpp>
 #include <fxpass/support/json_text.hpp>
 #include <fxpass/support/python_literal.hpp>
@@ -51,20 +52,36 @@ class FxJsonWriter {
   /// "schema"`.
   constexpr void write_schemas(std::string_view& separator) {
     for (const Operator& op : graph_.operators()) {
-      if (op.schema == TextId{}) continue;
+      const std::string_view schema = graph_.text(op.schema);
+      if (schema.find('(') == std::string_view::npos) continue;
+      const bool is_functional = is_functional_form(graph_, op) || is_functional_form_of_bases(graph_, op);
+      Text target(graph_.text(op.spelling));
+      if (is_functional) {  // the schema is that of the operator that is called
+        target = text_of("torch.ops.", graph_.schema(op).name());
+        if (has_operator_before(target, op)) continue;
+      }
       put(separator);
       separator = ", ";
-      put_string(graph_.text(op.spelling));
+      put_string(target);
       put(": ");
-      // PyTorch writes a name as mylib::foo, the graph as mylib.foo.
-      const std::string_view schema = graph_.text(op.schema);
-      const auto dot = schema.find('.');
-      put_string(text_of(schema.substr(0, dot), "::", schema.substr(dot + 1)));
+      put_string(ops::with_colons(schema));
     }
     for (const Graph& subgraph : graph_.subgraphs()) FxJsonWriter(sink_, subgraph).write_schemas(separator);
   }
 
  private:
+  /// Whether the schema of `target` is written for another record than `op`: for that of its own calls, or for one before `op`.
+  [[nodiscard]] constexpr auto has_operator_before(const Text& target, const Operator& op) const -> bool {
+    bool is_before = true;
+    for (const Operator& other : graph_.operators()) {
+      is_before = is_before && &other != &op;
+      if (other.schema == TextId{} || &other == &op) continue;
+      const bool is_functional = is_functional_form(graph_, other) || is_functional_form_of_bases(graph_, other);
+      if (graph_.text(other.spelling) == target) return true;
+      if (is_before && is_functional && text_of("torch.ops.", graph_.schema(other).name()) == target) return true;
+    }
+    return false;
+  }
   template <class... T>
   constexpr void put(const T&... parts) {
     append_all(sink_, parts...);

@@ -188,7 +188,9 @@ class Call {
   [[nodiscard]] constexpr auto given_at(std::uint32_t position, const ops::Parameter& parameter) const
       -> std::optional<Argument> {
     const auto arguments = graph_->arguments(id_);
-    const bool is_given = !parameter.keyword_only && position < arguments.size() && !arguments[position].is_keyword();
+    // A call without a write (functional_form.hpp) has the operator before the arguments, which are all keywords.
+    const bool is_given = !parameter.keyword_only && position < arguments.size() && !arguments[position].is_keyword() &&
+                          !arguments[position].is(ArgumentKind::operation);
     return is_given ? std::optional(arguments[position]) : std::nullopt;
   }
   /// `input` may stand for `self` or for `indices`: it means the one that the operator has.

@@ -163,6 +163,10 @@ class Editor {
     return id.index < erased_by_.size() && erased_by_[id.index] != nobody;
   }
 
+  /// Says the schema of a custom operator, in PyTorch's notation, for calls without a write that are inserted from now on.
+  constexpr void declare_operator(std::string_view schema) {
+    operators_.declare(text(text_of("torch.ops.", ops::Schema(schema).name())), text(schema));
+  }
   /// A text of the graph, stored once.
   constexpr auto text(std::string_view text) -> TextId { return texts_.intern(*graph_, text); }
 

@@ -262,6 +262,51 @@ inline constexpr std::string_view unknown_number = "unknown";
   return target.offset < source_end && source.offset < target_end;
 }
 
+/// Whether two tensors of one storage certainly have no place in common. Told where each stride of both is a multiple of the
+/// next smaller one and no dimension reaches into the next, as in parts of one contiguous tensor: places are then numbers
+/// written in digits, one for each stride, and the tensors boxes of digits. Else by the stretches of storage that they reach
+/// over. O(rank^2).
+[[nodiscard]] constexpr auto are_apart(const Geometry& a, const Geometry& b) -> bool {
+  if (a.element_count() == 0 || b.element_count() == 0) return true;
+  const auto last = [](const Geometry& g) {
+    std::int64_t place = g.offset;
+    for (std::uint32_t i = 0; i < g.rank(); ++i) place += (g.sizes[i] - 1) * g.strides[i];
+    return place;
+  };
+  if (last(a) < b.offset || last(b) < a.offset) return true;
+  Dims strides;  // of both, each once, in descending order
+  for (const Geometry* g : {&a, &b})
+    for (std::uint32_t i = 0; i < g->rank(); ++i) {
+      const std::int64_t stride = g->strides[i];
+      if (g->sizes[i] == 1 || stride == 0) continue;
+      if (stride < 0) return false;
+      std::uint32_t at = 0;
+      while (at < strides.size() && strides[at] > stride) ++at;
+      if (at < strides.size() && strides[at] == stride) continue;
+      strides.push_back(stride);
+      for (std::uint32_t k = strides.size() - 1; k > at; --k) std::swap(strides[k - 1], strides[k]);
+    }
+  for (std::uint32_t k = 1; k < strides.size(); ++k)
+    if (strides[k - 1] % strides[k] != 0) return false;
+  std::int64_t rest[2] = {a.offset, b.offset};
+  bool is_apart = false;
+  for (std::uint32_t k = 0; k < strides.size(); ++k) {
+    std::int64_t first[2]{}, end[2]{};
+    for (const std::size_t which : {std::size_t{0}, std::size_t{1}}) {
+      const Geometry& g = which == 0 ? a : b;
+      first[which] = rest[which] / strides[k];
+      rest[which] %= strides[k];
+      end[which] = first[which] + 1;
+      for (std::uint32_t i = 0; i < g.rank(); ++i)
+        if (g.sizes[i] != 1 && g.strides[i] == strides[k]) end[which] += g.sizes[i] - 1;
+      // A digit beyond its place would carry into the one before.
+      if (k > 0 && end[which] > strides[k - 1] / strides[k]) return false;
+    }
+    is_apart = is_apart || end[0] <= first[1] || end[1] <= first[0];
+  }
+  return is_apart || rest[0] != rest[1];
+}
+
 /// The same places in bytes: an element is a last dimension of `element_bytes`.
 [[nodiscard]] constexpr auto in_bytes(const Geometry& g, std::int64_t element_bytes) -> Geometry {
   Geometry bytes = g;

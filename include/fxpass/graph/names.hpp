@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fxpass/graph/functional_form.hpp>
 #include <fxpass/graph/resolve.hpp>
+#include <fxpass/ops/custom_operators.hpp>
 #include <fxpass/support/span.hpp>
 
 #include <cstddef>
@@ -270,6 +272,8 @@ class OperatorInterner {
     const bool is_known = kind == NodeKind::call_function && target.index < of_overload_.size();
     if (is_known && of_overload_[target.index] != OpId{}) return of_overload_[target.index];
     const std::string_view spelling = graph.text(target);
+    if (kind == NodeKind::call_function && (spelling == functional_form || spelling == functional_form_of_bases))
+      return intern_functional(graph, target, detail::functional_operator(graph, arguments));
     const bool is_overload = kind == NodeKind::call_function && spelling.starts_with("torch.ops.") &&
                              !ops::operation_of_function(spelling).overload.empty();
     const OpId id = find_or_add(graph, kind, target, spelling, arguments, is_overload);
@@ -285,6 +289,31 @@ class OperatorInterner {
     TextId target;
     TextId schema;
   };
+  /// One record for each operator that is called without a write: it has that operator's schema, or its name alone.
+  constexpr auto intern_functional(Graph& graph, TextId target, std::string_view called) -> OpId {
+    const std::string_view spelling = graph.text(target);
+    const std::uint32_t known = table_.find(hash(NodeKind::call_function, spelling), [&](std::uint32_t id) {
+      const Operator& o = graph.op(OpId{id});
+      return o.kind == NodeKind::call_function && graph.text(o.spelling) == spelling && graph.schema(o).name() == called;
+    });
+    if (known != detail::IdTable::absent) return {known};
+    Operator o;
+    o.spelling = target;
+    for (const Declared& d : declared_)
+      if (ops::Schema(graph.text(d.schema)).name() == called) o.schema = d.schema;
+    for (const Operator& other : graph.operators())
+      if (o.schema == TextId{} && other.schema != TextId{} && graph.schema(other).name() == called) o.schema = other.schema;
+    if (o.schema == TextId{} && !called.empty()) {
+      const Text name(called);  // adding a text moves those of the graph
+      o.schema = graph.add_text(name);
+    } else if (o.schema != TextId{}) {
+      o.takes_device = graph.schema(o).find("device").has_value();
+      o.names_group = graph.schema(o).find("group_name").has_value();
+    }
+    const OpId id = graph.add_operator(o);
+    remember(graph, id);
+    return id;
+  }
   constexpr auto find_or_add(Graph& graph, NodeKind kind, TextId target, std::string_view spelling,
                              Span<const Argument> arguments, bool is_overload) -> OpId {
     const std::uint64_t h = hash(kind, spelling);
@@ -311,6 +340,7 @@ class OperatorInterner {
       o.view = ops::view_rule(schema);
       o.writes = ops::may_write(schema);
       o.write_rule = ops::write_rule(schema);
+      if (o.row == ops::no_row && schema.writes() && !ops::is_of_pytorch(schema.name())) o.write_rule = ops::WriteRule::custom;
       o.takes_device = schema.find("device").has_value();
       o.names_group = !schema.base().starts_with("aten.") && schema.find("group_name").has_value();
     }

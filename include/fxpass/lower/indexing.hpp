@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fxpass/graph/functional_form.hpp>
 #include <fxpass/lower/lowering.hpp>
 #include <fxpass/lower/shape_ops.hpp>
 #include <fxpass/support/span.hpp>
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 /// @file
 /// Operators that read and write by tensors of indices.
@@ -875,23 +877,40 @@ struct LowerIsIn {
 
 struct LowerGetItem {
   static constexpr std::string_view op = "operator.getitem";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    Pool<hlo::Value> values;  // of a list that is a member of a tuple all, else one
     const auto of = call.given("self"), index = call.given("index");
-    if (!of || !index || !of->is_node()) return c.unsupported(call, "indexes no value of the graph");
-    if (c.graph().node(of->node()).value_kind == ValueKind::tuple) return member(c, call, of->node(), *index);
-    return IndexWalk(c, call, c.tensor(call, *of, "self")).run(*index);
+    if (!of || !index || !of->is_node())
+      values.push_back(c.unsupported(call, "indexes no value of the graph"));
+    else if (c.graph().node(of->node()).value_kind == ValueKind::tuple)
+      take_member(c, call, of->node(), *index, values);
+    else
+      values.push_back(IndexWalk(c, call, c.tensor(call, *of, "self")).run(*index));
+    return values;
   }
 
  private:
-  static constexpr auto member(auto& c, const Call& call, NodeId of, const Argument& index) -> hlo::Value {
-    const Span<const hlo::Value> values = c.values(of);
+  static constexpr void take_member(auto& c, const Call& call, NodeId of, const Argument& index, Pool<hlo::Value>& taken) {
     const auto count = static_cast<std::int64_t>(c.graph().values(of).size());
-    if (!index.is(ArgumentKind::integer)) return c.unsupported(call, "a tuple is indexed by a known integer");
-    const std::int64_t at = index.integer() < 0 ? index.integer() + count : index.integer();
-    if (at < 0 || at >= count) return c.fail(call, DiagnosticCode::eager_would_raise, "there is no such member");
-    const auto place = static_cast<std::size_t>(at);
-    if (place < values.size() && values[place].valid()) return values[place];
-    return c.unsupported(call, text_of("result ", at, " of ", c.graph().name(of), " is not computed"));
+    const bool is_known = index.is(ArgumentKind::integer);
+    const std::int64_t at = !is_known ? -1 : index.integer() < 0 ? index.integer() + count : index.integer();
+    if (!is_known || at < 0 || at >= count) {
+      taken.push_back(is_known ? c.fail(call, DiagnosticCode::eager_would_raise, "there is no such member")
+                               : c.unsupported(call, "a tuple is indexed by a known integer"));
+      return;
+    }
+    const Span<const hlo::Value> values = c.values(of);
+    std::pair<std::uint32_t, std::uint32_t> place{static_cast<std::uint32_t>(at), 1};
+    if (is_functional_form(c.graph(), c.graph().op(of))) place = place_of_result(c.graph(), of, place.first);
+    const auto [first, size] = place;
+    for (std::uint32_t i = first; i < first + size; ++i) {
+      if (i < values.size() && values[i].valid()) {
+        taken.push_back(values[i]);
+        continue;
+      }
+      taken.push_back(c.unsupported(call, text_of("result ", at, " of ", c.graph().name(of), " is not computed")));
+      return;
+    }
   }
 
   /// Takes the entries of an index from left to right; `at` is the dimension of the result so far that comes next.

@@ -4,6 +4,7 @@
 // First, so that the errors of this header are told with few lines of "included from".
 #include <fxpass/pass/verdict.hpp>
 
+#include <fxpass/graph/functional_form.hpp>
 #include <fxpass/graph/verify.hpp>
 #include <fxpass/lower/default_lowerings.hpp>
 #include <fxpass/lower/lowering.hpp>
@@ -38,9 +39,10 @@ struct LoweredModule {
 
 namespace detail {
 
-/// "aten.add.Tensor"; of an operator without schema what `torch.ops` calls it, or its Python name.
+/// "aten.add.Tensor"; of an operator without schema what `torch.ops` calls it, or its Python name. A call without a write is
+/// lowered as the operator that it calls.
 [[nodiscard]] constexpr auto operator_name(const Graph& graph, NodeId id) -> std::string_view {
-  std::string_view name = Call(graph, id).name();
+  std::string_view name = is_functional_form_of_bases(graph, graph.op(id)) ? graph.target(id) : Call(graph, id).name();
   if (name.starts_with("torch.ops.")) name.remove_prefix(10);
   return name;
 }
@@ -251,17 +253,33 @@ class GraphLowering final : public GraphInliner {
   constexpr void check_values(const Call& call) {
     const auto metas = graph_.values(call.id());
     const auto values = context_.values(call.id());
-    for (std::size_t i = 0; i < metas.size(); ++i) {
-      if (!metas[i].known) continue;
-      const hlo::Value value = i < values.size() ? values[i] : hlo::Value{};
-      if (!value.valid()) continue;
-      const hlo::Shape expected = context_.shape_of(metas[i]);
-      if (builder_.shape(value) == expected) continue;
-      context_.fail(call, DiagnosticCode::invalid_hlo,
-                    text_of("the lowering gives ", builder_.shape(value), ", the program says ", expected));
-    }
+    if (is_functional_form(graph_, call.op())) return check_results(call);
+    for (std::size_t i = 0; i < metas.size(); ++i) check_value(call, metas[i], i < values.size() ? values[i] : hlo::Value{});
     if (graph_.tensor(call.id()) != nullptr && values.empty())
       context_.fail(call, DiagnosticCode::invalid_hlo, "the lowering gives no value");
+  }
+  constexpr void check_value(const Call& call, const TensorMeta& meta, hlo::Value value) {
+    if (!meta.known || !value.valid()) return;
+    const hlo::Shape expected = context_.shape_of(meta);
+    if (builder_.shape(value) == expected) return;
+    context_.fail(call, DiagnosticCode::invalid_hlo,
+                  text_of("the lowering gives ", builder_.shape(value), ", the program says ", expected));
+  }
+  /// Of a call without a write the lowering gives what the operator returns, and behind it each tensor that it writes.
+  constexpr void check_results(const Call& call) {
+    const Pool<std::uint32_t> counts = tensors_of_results(graph_, call.id());
+    const auto values = context_.values(call.id());
+    std::uint32_t wanted = 0;
+    bool is_valid = true;
+    for (std::uint32_t i = 0; i < counts.size(); ++i) {
+      if (counts[i] == 1 && wanted < values.size()) check_value(call, graph_.values(call.id())[i], values[wanted]);
+      wanted += counts[i];
+    }
+    for (const hlo::Value& value : values) is_valid = is_valid && value.valid();
+    if (values.size() == wanted || !is_valid) return;
+    context_.fail(call, DiagnosticCode::invalid_hlo,
+                  text_of("the lowering gives ", values.size(), values.size() == 1 ? " value" : " values",
+                          ", and what the operator returns and the new values of what it writes are ", wanted));
   }
 
   const Graph& graph_;

@@ -31,6 +31,7 @@ enum class WriteRule : std::uint8_t {
   diagonal,    ///< fill_diagonal_(self, fill_value)
   rebinding,   ///< no element: which places of its memory the tensor has, and in what order: `t_`, `resize_`, `set_`
   kernel,      ///< operands that a kernel declares as aliases of its results
+  custom,      ///< operands that the schema of an operator outside of PyTorch's own marks
 };
 
 /// A row of `writing_operators`.

@@ -19,6 +19,7 @@ struct Parameter {
   std::string_view type;           ///< without alias annotation: "Tensor", "Tensor?[]", "SymInt[2]"
   std::string_view name;           ///< "self"
   std::string_view default_value;  ///< as written; meaningful if has_default
+  std::string_view alias;          ///< the annotation without its brackets: "a!"; empty if there is none
   bool has_default = false;        ///< whether a call may leave it out
   bool keyword_only = false;       ///< behind the `*`
   bool aliased = false;            ///< a result, or a write, shares its storage
@@ -94,10 +95,11 @@ class ParameterReader {
     }
     if (open < split && close < split) {
       p.aliased = true;
-      p.written = p.type.substr(open, close - open).find('!') != std::string_view::npos;
+      p.alias = p.type.substr(open + 1, close - open - 1);
+      p.written = p.alias.find('!') != std::string_view::npos;
       // What follows the annotation is "", "[]", "?" or "?[]": a closed set, so the type is named by a literal.
       const std::string_view suffix = p.type.substr(close + 1);
-      p.type = suffix.empty() ? "Tensor" : suffix == "?" ? "Tensor?" : suffix == "[]" ? "Tensor[]" : "Tensor?[]";
+      if (p.type.starts_with("Tensor(")) p.type = suffix.empty() ? "Tensor" : suffix == "?" ? "Tensor?" : suffix == "[]" ? "Tensor[]" : "Tensor?[]";
     }
     rest_.remove_prefix(end);
     return p;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fxpass/graph/functional_form.hpp>
+#include <fxpass/ops/custom_operators.hpp>
 #include <fxpass/ops/mutations.hpp>
 #include <fxpass/pass/forward.hpp>
 #include <fxpass/pass/kernel_registry.hpp>
@@ -253,31 +255,33 @@ class AliasAnalyser {
   constexpr auto visit_call(const Graph& graph, NodeId id) -> Status {
     const Operator& op = graph.op(id);
     if (runs_graphs(graph, id)) return visit_graph_call(graph, id);
+    const bool is_tensor = graph.node(id).value_kind != ValueKind::sym_int && graph.node(id).value_kind != ValueKind::scalar;
+    if (detail::lacks_schema(graph, op) && (op.writes || is_tensor))
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of(graph.target(id), " has no schema here, so what it writes is not known; state it (--custom-op), "
+                              "decompose the program (run_decompositions), which makes writes explicit, or use FX JSON, "
+                              "which carries schemas"));
     if (op.writes) {
       const ops::WriteRule rule = op.write_rule;
       if (Status recorded = record_writes(graph, id, rule); !recorded) return recorded;
       // `x.add_(1)` is x; a kernel, a normalisation and setitem return something else.
-      if (rule == ops::WriteRule::out || rule == ops::WriteRule::each) return {};
+      if (rule == ops::WriteRule::out || rule == ops::WriteRule::each || rule == ops::WriteRule::custom) return {};
       if (rule != ops::WriteRule::kernel && rule != ops::WriteRule::batch_norm && rule != ops::WriteRule::setitem &&
           rule != ops::WriteRule::unknown) {
-        if (const NodeId self = self_of(graph, id); self != no_node) {
-          analysis_->set_view(id, view_of(graph, self));
-          if (objects_.size() <= id.index) objects_.resize(id.index + 1, no_node);
-          objects_[id.index] = object_of(self);
-        }
+        if (const NodeId self = self_of(graph, id); self != no_node) identify(graph, id, self);
         return {};
       }
     }
-    if (graph.node(id).value_kind == ValueKind::sym_int || graph.node(id).value_kind == ValueKind::scalar) return {};
+    if (!is_tensor) return {};
     if (op.view == ops::ViewRule::getitem && is_member_access(graph, id)) {
       visit_member(graph, id);
       return {};
     }
-    if (detail::lacks_schema(graph, op))
-      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                      text_of(graph.target(id), " has no schema here, so what it writes is not known; decompose the "
-                              "program (run_decompositions), which makes writes explicit, or use FX JSON, which "
-                              "carries schemas"));
+    // What is written is a copy of the operand; a result that is what was written is two of the results.
+    if (is_functional_form(graph, op) || is_functional_form_of_bases(graph, op)) {
+      if (ops::Schema(graph.schema(op)).returns_alias()) add_unknown(graph, id);
+      return {};
+    }
     if (op.row == ops::no_row && op.schema == TextId{}) {
       add_unknown(graph, id);
       return {};
@@ -473,6 +477,7 @@ class AliasAnalyser {
       case ops::WriteRule::kernel: return record_kernel(graph, id);
       case ops::WriteRule::out: return record_outs(graph, id);
       case ops::WriteRule::each: return record_each(graph, id);
+      case ops::WriteRule::custom: return record_custom(graph, id);
       case ops::WriteRule::diagonal: return record_diagonal(graph, id);
       case ops::WriteRule::rebinding: return refuse_unknown(graph, id);  // the pass has made a view of all that it can
       case ops::WriteRule::dropout: {
@@ -634,6 +639,65 @@ class AliasAnalyser {
                     text_of(graph.target(id), " writes into a list of which not each member is a tensor of this graph"));
   }
 
+  /// Each operand that the schema marks gets a new value; where one of them is what the call returns, the call is that tensor.
+  constexpr auto record_custom(const Graph& graph, NodeId id) -> Status {
+    const Call call = call_of(graph, id);
+    const ops::Schema schema = call.schema();
+    if (const std::string_view why = ops::why_not_functional(schema); !why.empty())
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation, text_of(schema.name(), " ", why));
+    Pool<std::int64_t> written, read;
+    ops::ParameterReader reader = schema.parameters();
+    std::uint32_t position = 0;
+    for (auto p = reader.next(); p; p = reader.next(), ++position) {
+      const auto given = call.given(position, *p);
+      const bool is_found = !given || given->is_none() || add_views(graph, *given, p->written ? written : read);
+      if (p->written && !is_found)
+        return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                        text_of(schema.name(), " writes into '", p->name, "', which is no tensor of this graph and no list of "
+                                "such"));
+    }
+    for (std::uint32_t i = 0; i < written.size(); ++i) {
+      const auto view = static_cast<std::uint32_t>(written[i]);
+      for (std::uint32_t j = 0; j < written.size() + read.size(); ++j) {
+        const auto other = static_cast<std::uint32_t>(j < written.size() ? written[j] : read[j - written.size()]);
+        if (j == i || !may_share(other, view) || is_apart(analysis_->view(other), analysis_->view(view))) continue;
+        return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                        text_of(schema.name(), " writes into '", graph.name(analysis_->storage_of(view).base),
+                                "', and another of its operands may be part of the same tensor; clone() that one first"));
+      }
+      if (Status recorded = record(graph, id, view, i, false); !recorded) return recorded;
+    }
+    if (const auto returned = ops::returned_parameter(schema))
+      if (const NodeId self = call.operand(returned->name); self != no_node) identify(graph, id, self);
+    return {};
+  }
+  /// The views that an argument is, of a list each member. Whether it is a tensor, or a list of tensors alone.
+  constexpr auto add_views(const Graph& graph, const Argument& argument, Pool<std::int64_t>& views) -> bool {
+    if (argument.is_sequence()) {
+      bool are_tensors = true;
+      for (const Argument& member : graph.children(argument)) {
+        const std::uint32_t view = member.is_node() ? view_of(graph, member.node()) : no_view;
+        are_tensors = are_tensors && view != no_view;
+        if (view != no_view) views.push_back(view);
+      }
+      return are_tensors;
+    }
+    const std::uint32_t view = argument.is_node() ? view_of(graph, argument.node()) : no_view;
+    if (view == no_view) return false;
+    if (analysis_->view(view).step.kind == ViewStep::Kind::list)
+      views.append(analysis_->order(analysis_->view(view)));
+    else
+      views.push_back(view);
+    return graph.node(argument.node()).value_kind != ValueKind::tuple ||
+           analysis_->view(view).step.kind == ViewStep::Kind::list;
+  }
+  /// Node `id` is the tensor that `self` is.
+  constexpr void identify(const Graph& graph, NodeId id, NodeId self) {
+    analysis_->set_view(id, view_of(graph, self));
+    if (objects_.size() <= id.index) objects_.resize(id.index + 1, no_node);
+    objects_[id.index] = object_of(self);
+  }
+
   constexpr auto record(const Graph& graph, NodeId id, std::uint32_t view, std::uint32_t result,
                         bool writes_one_value) -> Status {
     const View& target = analysis_->view(view);
@@ -690,7 +754,8 @@ class AliasAnalyser {
       const Text what = text_of("writes into an expanded view of '", base(), "', several elements of which are one place; ");
       // Writes by a mask or by indices PyTorch lets through with a warning, and says no more of what they do.
       const std::string_view op = graph.schema(graph.op(id)).base();
-      if (op == "aten.masked_fill_" || op == "aten.index_put_" || op == "operator.setitem")
+      const bool is_custom = graph.op(id).write_rule == ops::WriteRule::custom;  // who knows what that does
+      if (is_custom || op == "aten.masked_fill_" || op == "aten.index_put_" || op == "operator.setitem")
         return error_at(graph, id, DiagnosticCode::unsupported_mutation, text_of(what, "clone() it first"));
       return error_at(graph, id, DiagnosticCode::eager_would_raise,
                       text_of(what, "PyTorch raises here, clone() it first"));
@@ -841,12 +906,11 @@ class AliasAnalyser {
     return partially_overlap(in_bytes(analysis_->geometry(x), byte_size(x.dtype)),
                              in_bytes(analysis_->geometry(y), byte_size(y.dtype)));
   }
-  /// Whether two views of one storage lie in different stretches of it.
+  /// Whether two views of one storage certainly have no place in common.
   [[nodiscard]] constexpr auto is_apart(const View& a, const View& b) const -> bool {
     if (a.storage != b.storage || !a.has_geometry || !b.has_geometry) return false;
-    const auto [first, last] = stretch(in_bytes(analysis_->geometry(a), byte_size(a.dtype)));
-    const auto [other_first, other_last] = stretch(in_bytes(analysis_->geometry(b), byte_size(b.dtype)));
-    return last < other_first || other_last < first;
+    return are_apart(in_bytes(analysis_->geometry(a), byte_size(a.dtype)),
+                     in_bytes(analysis_->geometry(b), byte_size(b.dtype)));
   }
   /// The first and the last place that a geometry takes.
   [[nodiscard]] static constexpr auto stretch(const Geometry& g) -> std::pair<std::int64_t, std::int64_t> {
@@ -882,7 +946,8 @@ class AliasAnalyser {
     // setitem does not read what it writes into; a kernel's operands are its own affair.
     if (rule == ops::WriteRule::setitem)
       graph.for_each_operand(graph.arguments(id)[2], check);
-    else if (rule != ops::WriteRule::kernel && rule != ops::WriteRule::each && rule != ops::WriteRule::diagonal)
+    else if (rule != ops::WriteRule::kernel && rule != ops::WriteRule::each && rule != ops::WriteRule::diagonal &&
+             rule != ops::WriteRule::custom)  // which has seen to it that all others are apart
       graph.for_each_operand(id, check);
     if (!overlaps) return {};
     return error_at(graph, id, DiagnosticCode::eager_would_raise,

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fxpass/graph/functional_form.hpp>
+#include <fxpass/ops/custom_operators.hpp>
 #include <fxpass/ops/promotion.hpp>
 #include <fxpass/pass/forward.hpp>
 #include <fxpass/pass/kernel_registry.hpp>
+#include <fxpass/passes/call_of_bases.hpp>
 #include <fxpass/passes/functionaliser.hpp>
 #include <fxpass/passes/view_rules.hpp>
 #include <fxpass/support/span.hpp>
@@ -59,19 +62,21 @@ class OutOfPlaceRewriter {
     if (!op.writes) {
       if (next_write_ < analysis_->writes().size() && analysis_->writes()[next_write_].node == id)
         return rewrite_graph_call(sweep, take_writes(id));
+      if (is_functional_form_of_bases(graph, op)) return rewrite_bases(sweep);
       // Not by ?:, which g++ 12 evaluates wrongly for class types in constant expressions.
       if (op.view == ops::ViewRule::none && op.row != ops::no_row) return read_operands(sweep);
       return keep(sweep);
     }
     const ops::WriteRule rule = op.write_rule;
     const auto writes = take_writes(id);
-    if (!writes.empty() || rule == ops::WriteRule::kernel) values_.attach(sweep.editor());
+    if (!writes.empty() || rule == ops::WriteRule::kernel || rule == ops::WriteRule::custom) values_.attach(sweep.editor());
     // Batch norm in evaluation mode is a write by its operator alone.
     has_rewritten_ = has_rewritten_ || !writes.empty() ||
                      (rule != ops::WriteRule::unknown && rule != ops::WriteRule::batch_norm);
     switch (rule) {
       case ops::WriteRule::nothing: return drop(sweep);
       case ops::WriteRule::kernel: return rewrite_kernel(sweep, writes);
+      case ops::WriteRule::custom: return rewrite_custom(sweep, writes);
       case ops::WriteRule::setitem:
         ++counts_.setitems;
         if (Status done = writes.empty() ? Status() : rewrite_setitem(sweep, writes.front()); !done) return done;
@@ -110,6 +115,11 @@ class OutOfPlaceRewriter {
   constexpr auto keep(Sweep& sweep) -> Status {
     const NodeId id = sweep.id();
     const NodeId operand = first_operand(sweep.graph(), id);
+    if (const NodeId base = new_base(sweep.graph(), id, operand); base != no_node) {
+      values_.substitute(id, base);
+      sweep.editor().erase(id);
+      return {};
+    }
     if (is_stale_member(sweep, id, operand)) {
       const NodeId value = values_.value_of(analysis_->view_of(id), id);
       if (value == no_node) return stale_error(sweep.graph(), id, operand);
@@ -931,6 +941,255 @@ class OutOfPlaceRewriter {
     values_.define(id);
     return take_results(sweep, writes);
   }
+  // Custom operators -------------------------------------------------------------------------------------------------
+  /// A tensor that a custom operator writes, in the order of the schema, members of lists one by one.
+  struct NewValue {
+    std::uint32_t view = no_view;
+    std::uint32_t result = 0;  ///< of the functional form
+    std::uint32_t member = 0;  ///< of a list
+    bool is_in_list = false;
+    TensorMeta meta;
+  };
+
+  /// The call gives what it gave, and behind that the new values of what the schema says is written.
+  constexpr auto rewrite_custom(Sweep& sweep, Span<const Write> writes) -> Status {
+    Graph& graph = sweep.graph();
+    const NodeId id = sweep.id();
+    const Text schema_text(Call(graph, id).schema().text());  // texts of the graph move as it grows
+    const ops::Schema schema(schema_text.view());
+    const auto returned = ops::returned_parameter(schema);
+    Pool<TensorMeta> metas;
+    if (!schema.returns().starts_with("()")) metas.append(graph.values(id));
+    metas.resize(schema.return_count() > 1 ? schema.return_count() : 1, TensorMeta());
+    Pool<Argument> arguments;
+    arguments.push_back(Argument::operation(sweep.editor().text(text_of("torch.ops.", schema.name()))));
+    Pool<NewValue> written;
+    NewValue same;  // as what the call returns
+    ops::ParameterReader reader = schema.parameters();
+    std::uint32_t position = 0;
+    for (auto p = reader.next(); p; p = reader.next(), ++position) {
+      const auto given = Call(graph, id).given(position, *p);
+      if (!given && !p->written) continue;
+      Argument value;
+      if (given && p->written && p->is_tensor_list() && !given->is_none()) {
+        auto list = read_written_list(sweep, *given, metas.size(), written);
+        if (!list) return std::move(list).error();
+        value = *list;
+      } else if (given) {
+        auto newest = read(sweep, *given);
+        if (!newest) return std::move(newest).error();
+        value = *newest;
+      }
+      arguments.push_back(keyword(sweep, p->name, value));
+      if (!p->written) continue;
+      const bool is_one = value.is_node();
+      if (is_one) {
+        written.push_back({analysis_->view_of(given->node()), metas.size(), 0, false, meta_of(graph, value.node())});
+        if (returned && returned->name == p->name) same = written.back();
+      }
+      metas.push_back(is_one ? written.back().meta : TensorMeta());
+    }
+    Pool<Write> targets;  // the analysis' own list may grow
+    targets.append(writes);
+    const NodeId call = insert_functional(sweep, arguments.view(), metas.view());
+    std::uint32_t next = 0;
+    for (const NewValue& value : written) {
+      if (next == targets.size() || targets[next].view != value.view) {
+        if (!is_empty(value.view)) return unseen_write(graph, id);
+        continue;
+      }
+      ++next;
+      if (!analysis_->view(value.view).has_geometry) return needs_metadata(sweep, analysis_->storage_of(value.view).base);
+      values_.write(value.view, new_value(sweep, call, value, written.view(), values_.modified_name(value.view)), id);
+    }
+    if (same.view != no_view && is_empty(same.view))
+      values_.substitute(id, new_value(sweep, call, same, written.view(), {}));
+    else if (same.view != no_view)
+      values_.substitute(id, values_.value_of(same.view, id));
+    else if (graph.node(id).value_kind == ValueKind::tensor)
+      values_.substitute(id, member(sweep, call, 0, metas[0], id, {}));
+    else if (graph.node(id).value_kind == ValueKind::tuple)
+      values_.substitute(id, call);
+    sweep.editor().erase(id);
+    return {};
+  }
+  [[nodiscard]] constexpr auto is_empty(std::uint32_t view) const -> bool {
+    return analysis_->view(view).has_geometry && analysis_->is_empty(analysis_->view(view));
+  }
+  [[nodiscard]] static constexpr auto meta_of(const Graph& graph, NodeId id) -> TensorMeta {
+    const TensorMeta* meta = graph.tensor(id);
+    return meta == nullptr ? TensorMeta() : *meta;
+  }
+  /// The call without a write, before the one under the cursor.
+  static constexpr auto insert_functional(Sweep& sweep, Span<const Argument> arguments, Span<const TensorMeta> metas)
+      -> NodeId {
+    const ValueSpec results{ValueKind::tuple, sweep.graph().add_metas(metas)};
+    const NodeId call = sweep.editor().insert_before(sweep.id(), functional_form, arguments, results);
+    sweep.graph().mutable_node(call).replica_groups = sweep.node().replica_groups;
+    return call;
+  }
+  /// A list that is written, as a list of the newest values of its members, which are added to `written`.
+  constexpr auto read_written_list(Sweep& sweep, const Argument& given, std::uint32_t result, Pool<NewValue>& written)
+      -> Expected<Argument> {
+    Pool<Argument> members;
+    const auto add = [&](std::uint32_t view, NodeId value) {
+      written.push_back({view, result, members.size(), true, meta_of(sweep.graph(), value)});
+      members.push_back(value);
+    };
+    if (given.is_node()) {
+      const View list = analysis_->view(analysis_->view_of(given.node()));
+      Pool<std::int64_t> views;
+      views.append(analysis_->order(list));
+      for (const std::int64_t view : views) {
+        const NodeId value = values_.value_of(static_cast<std::uint32_t>(view), sweep.id());
+        if (value == no_node) return stale_error(sweep.graph(), sweep.id(), given.node());
+        add(static_cast<std::uint32_t>(view), value);
+      }
+    } else {
+      Pool<Argument> nodes;
+      nodes.append(sweep.graph().children(given));
+      for (const Argument& node : nodes) {
+        const auto value = read(sweep, node.node());
+        if (!value) return value.error();
+        add(analysis_->view_of(node.node()), *value);
+      }
+    }
+    return Argument::group(ArgumentKind::list, sweep.graph().add_arguments(members.view()));
+  }
+  /// What `call`, a functional form, gives for a tensor that it would write.
+  constexpr auto new_value(Sweep& sweep, NodeId call, const NewValue& value, Span<const NewValue> all, TextId name) -> NodeId {
+    if (!value.is_in_list) return member(sweep, call, value.result, value.meta, sweep.id(), name);
+    if (value.result != list_result_ || call != list_call_) {
+      Pool<TensorMeta> metas;
+      for (const NewValue& other : all)
+        if (other.result == value.result) metas.push_back(other.meta);
+      const Argument arguments[] = {call, value.result};
+      const ValueSpec tuple{ValueKind::tuple, sweep.graph().add_metas(metas.view())};
+      list_ = sweep.editor().insert_before(sweep.id(), sweep.editor().text("operator.getitem"), arguments, tuple, TextId());
+      list_result_ = value.result;
+      list_call_ = call;
+    }
+    return member(sweep, list_, value.member, value.meta, sweep.id(), name);
+  }
+
+  // The second form says which views of which bases are written, and gives new values of the bases -----------------------
+  /// A call of the second form that has become one of the first.
+  struct ReplacedCall {
+    NodeId old;
+    std::uint32_t results = 0;  ///< of the operator itself; the bases are behind them
+    Range bases;                ///< their new values, in `new_bases_`
+  };
+  /// The new value of a base that node `id` takes out of a call of the second form; `no_node` for anything else.
+  [[nodiscard]] constexpr auto new_base(const Graph& graph, NodeId id, NodeId operand) const -> NodeId {
+    if (operand == no_node || replaced_calls_.empty() || graph.op(id).view != ops::ViewRule::getitem) return no_node;
+    const auto arguments = graph.arguments(id);
+    for (const ReplacedCall& call : replaced_calls_) {
+      if (call.old != operand || arguments.size() != 2 || !arguments[1].is(ArgumentKind::integer)) continue;
+      const std::int64_t base = arguments[1].integer() - call.results;
+      if (base >= 0 && base < call.bases.count)
+        return new_bases_[call.bases.begin + static_cast<std::uint32_t>(base)];
+    }
+    return no_node;
+  }
+  /// Makes one of the first form of it: what is written is taken out of the bases, and put back into them. A call of which
+  /// that is not known to be the same stays as it is.
+  constexpr auto rewrite_bases(Sweep& sweep) -> Status {
+    const NodeId id = sweep.id();
+    if (!CallOfBases(sweep.graph(), id).is_understood()) return keep(sweep);
+    values_.attach(sweep.editor());
+    has_rewritten_ = true;
+    if (Status done = read_operands(sweep); !done) return done;
+    Graph& graph = sweep.graph();
+    const CallOfBases old(graph, id);
+    const std::uint32_t results = old.result_count();
+    const Text schema = schema_of(old, Call(graph, id).schema(), graph.values(id));
+    Pool<NodeId> bases;
+    for (const Argument& base : old.bases()) bases.push_back(base.node());
+    Pool<TensorMeta> metas;
+    metas.append(graph.values(id).first(results));
+    Pool<Argument> arguments;
+    arguments.push_back(graph.arguments(id)[0]);
+    arguments.append(old.read_only().view());
+    // From here on the graph grows, and texts of it move.
+    const std::vector<WrittenParameter> written = old.written();
+    std::vector<Text> names;
+    for (const WrittenParameter& p : written) names.emplace_back(p.name);
+    sweep.editor().declare_operator(schema);
+    Pool<NewValue> tensors;
+    for (std::size_t i = 0; i < written.size(); ++i) {
+      Pool<Argument> members;
+      for (const ViewOfBase& view : written[i].views) {
+        if (view.kind == ViewOfBase::Kind::none) continue;
+        const NodeId value = take_out(sweep, view, bases[view.base]);
+        tensors.push_back({view.base, metas.size(), members.size(), written[i].is_list, meta_of(graph, value)});
+        members.push_back(value);
+      }
+      Argument value;
+      if (written[i].is_list && !written[i].is_none)
+        value = Argument::group(ArgumentKind::list, graph.add_arguments(members.view()));
+      else if (!written[i].is_none)
+        value = members[0];
+      arguments.push_back(keyword(sweep, names[i], value));
+      metas.push_back(written[i].is_list || written[i].is_none ? TensorMeta() : tensors.back().meta);
+    }
+    const NodeId call = insert_functional(sweep, arguments.view(), metas.view());
+    std::uint32_t next = 0;
+    for (const WrittenParameter& p : written)
+      for (const ViewOfBase& view : p.views) {
+        if (view.kind == ViewOfBase::Kind::none) continue;
+        const NodeId value = new_value(sweep, call, tensors[next++], tensors.view(), {});
+        bases[view.base] = put_back(sweep, view, bases[view.base], value);
+      }
+    replaced_calls_.push_back({id, results, {new_bases_.size(), bases.size()}});
+    for (const NodeId base : bases) new_bases_.push_back(base);
+    values_.substitute(id, call);
+    sweep.editor().erase(id);
+    return {};
+  }
+  /// The operator's schema; where that is not known, one that says what the call does: what is written, what is not, and how
+  /// many results there are.
+  [[nodiscard]] static constexpr auto schema_of(const CallOfBases& call, ops::Schema known, Span<const TensorMeta> values)
+      -> Text {
+    if (known.text() != known.name()) return known.text();
+    Text schema = text_of(known.name(), '(');
+    std::string_view separator;
+    for (const WrittenParameter& p : call.written())
+      append_all(schema, std::exchange(separator, ", "), p.is_list ? "Tensor(a!)[] " : "Tensor(a!)? ", p.name);
+    for (const Argument& a : call.read_only())
+      append_all(schema, std::exchange(separator, ", "), "Any ", call.graph().text(a.keyword()));
+    append_to(schema, ") -> (");
+    separator = {};
+    for (std::uint32_t i = 0; i < call.result_count() && values[0].known; ++i)
+      append_all(schema, std::exchange(separator, ", "), "Tensor");
+    return schema.append(")");
+  }
+  /// A view of a base.
+  constexpr auto take_out(Sweep& sweep, const ViewOfBase& view, NodeId base) -> NodeId {
+    if (view.kind == ViewOfBase::Kind::whole) return base;
+    const bool is_slice = view.kind == ViewOfBase::Kind::slice;
+    return of_base(sweep, is_slice ? "torch.ops.aten.slice.Tensor" : "torch.ops.aten.as_strided.default",
+                   {base, view.arguments[0], view.arguments[1], view.arguments[2]}, base, view.geometry);
+  }
+  /// The base with `value` in place of a view of it.
+  constexpr auto put_back(Sweep& sweep, const ViewOfBase& view, NodeId base, NodeId value) -> NodeId {
+    if (view.kind == ViewOfBase::Kind::whole) return value;
+    const bool is_slice = view.kind == ViewOfBase::Kind::slice;
+    const auto geometry = geometry_of(sweep.graph(), base);
+    return of_base(sweep, is_slice ? "torch.ops.aten.slice_scatter.default" : "torch.ops.aten.as_strided_scatter.default",
+                   {base, value, view.arguments[0], view.arguments[1], view.arguments[2]}, base, *geometry);
+  }
+  static constexpr auto of_base(Sweep& sweep, std::string_view target, std::initializer_list<Argument> arguments, NodeId base,
+                                const Geometry& geometry) -> NodeId {
+    Graph& graph = sweep.graph();
+    TensorMeta meta = *graph.tensor(base);
+    meta.storage_offset = geometry.offset;
+    SmallPool<SymInt, 8> sizes, strides;
+    for (const std::int64_t size : geometry.sizes) sizes.push_back(size);
+    for (const std::int64_t stride : geometry.strides) strides.push_back(stride);
+    const ValueSpec value{ValueKind::tensor, graph.add_meta(meta, sizes.view(), strides.view())};
+    return sweep.editor().insert_before(sweep.id(), target, arguments, value);
+  }
+
   /// The last results of `cond` are the new values of the operands that a branch writes.
   constexpr auto rewrite_graph_call(Sweep& sweep, Span<const Write> writes) -> Status {
     values_.attach(sweep.editor());
@@ -974,6 +1233,11 @@ class OutOfPlaceRewriter {
   ParameterTable parameter_table_;
   Pool<Given> given_;             ///< by parameter; kept for its memory, as is the next
   Pool<Argument> twin_arguments_;
+  NodeId list_ = no_node;  ///< a list of new values that was taken out of a call last,
+  NodeId list_call_ = no_node;  ///< of this one,
+  std::uint32_t list_result_ = 0;  ///< where it is this result
+  Pool<ReplacedCall> replaced_calls_;
+  Pool<NodeId> new_bases_;
 };
 
 }  // namespace fxpass

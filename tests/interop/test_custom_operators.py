@@ -1,0 +1,470 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Operators of torch.library that write their operands, in every form in which PyTorch captures them: as they were called,
+with the schema in the file (FX JSON) or stated by --custom-op (training IR, printed graphs), and as PyTorch's own
+functionalisation leaves them (auto_functionalized_v2). Outputs, inputs and buffers have to be those of eager, as Python and,
+by the lowerings of examples/own_write.cpp, in XLA."""
+
+import copy
+import json
+import subprocess
+
+import pytest
+import torch
+from capture import Function, capture, state_of
+from conftest import TIMEOUT_SECONDS
+from test_eager_cases import Mixed, check, numbers
+from xla_runner import Executable, Session
+
+FORMS = ["training", "decomposed", "dynamo"]
+LIBRARY = torch.library.Library("mylib", "FRAGMENT")
+SCHEMAS = []
+
+
+def define(signature, implementation, fake=None, tags=()):
+    """An operator, and its schema among those that --custom-op states."""
+    name = signature.split("(")[0]
+    LIBRARY.define(signature, tags=tags)
+    LIBRARY.impl(name, implementation, "CompositeExplicitAutograd")
+    if fake is not None:
+        torch.library.register_fake(f"mylib::{name}", fake, lib=LIBRARY)
+    SCHEMAS.append(f"mylib::{signature}")
+
+
+def axpy(x, y, *, alpha=1.0):
+    x.add_(y, alpha=alpha)
+
+
+def two(x, y, z):
+    x.add_(z)
+    if y is not None:
+        y.mul_(2).sub_(z)
+    return z.sum(), z * 2
+
+
+def add_to_each(xs, y):
+    for x in xs:
+        x.add_(y)
+    return -y
+
+
+def into(y, *, out):
+    out.copy_(y * y)
+
+
+def scaled(x, by):
+    return x.mul_(by)
+
+
+def fill(x, value):
+    x.fill_(value)
+
+
+define("axpy(Tensor(a!) x, Tensor y, *, float alpha=1.0) -> ()", axpy)
+define("two(Tensor(a!) x, Tensor(b!)? y, Tensor z) -> (Tensor, Tensor)", two, lambda x, y, z: (z.sum(), z * 2))
+define("add_to_each(Tensor(a!)[] xs, Tensor y) -> Tensor", add_to_each, lambda xs, y: -y)
+define("into(Tensor y, *, Tensor(a!) out) -> ()", into)
+define("fill.value(Tensor(a!) x, float value) -> ()", fill)
+define("scaled_(Tensor(a!) x, float by) -> Tensor(a!)", scaled, lambda x, by: x, [torch.Tag.inplace])
+define("untagged_(Tensor(a!) x, float by) -> Tensor(a!)", scaled, lambda x, by: x)
+define("with_list(Tensor(a!) x) -> Tensor[]", lambda x: [x.add_(1) * 2], lambda x: [x * 2])
+define("itself_and_more(Tensor(a!) x) -> (Tensor(a!), Tensor)", lambda x: (x.add_(1), x * 2), lambda x: (x, x * 2))
+
+mylib = torch.ops.mylib
+
+
+# Programs ----------------------------------------------------------------------------------------------------------------
+def view_of_an_input(x, y):
+    mylib.axpy(x[1], y, alpha=2.0)
+    return x * 1
+
+
+def by_keywords(x, y):
+    mylib.axpy(y=y, x=x[:, :].t()[0:3, 2], alpha=0.5)
+    return x
+
+
+def an_intermediate(x, y):
+    z = x + 1
+    row = z[2]
+    mylib.axpy(z[1:], y)
+    mylib.axpy(row, x[0])
+    return z, row * 2
+
+
+def one_input_twice(x, y):
+    flat = x.view(-1)
+    mylib.axpy(x, y)
+    mylib.axpy(x[0], y, alpha=-1.0)
+    mylib.axpy(flat[2:5], y)
+    return flat * 1
+
+
+def several_written(x, y):
+    a, b = mylib.two(x[0], x[2], y)
+    return a, b, x + b
+
+
+def columns_beside_each_other(x, y):
+    first, second, third = x.split(1, dim=1)
+    a, b = mylib.two(first, third, second)
+    return a, b
+
+
+def none_written(x, y):
+    a, b = mylib.two(x[0], None, y)
+    return a + b
+
+
+def only_results_read(x, y):
+    z = x * 2
+    _, b = mylib.two(z, None, x)
+    return b
+
+
+def a_list(x, y):
+    minus = mylib.add_to_each([x[0], x[3], y * 1], y)
+    return minus, x * 1
+
+
+def a_list_of_pieces(x, y):
+    minus = mylib.add_to_each(list(x.unbind(0)), y)
+    return minus, x[1] * 2
+
+
+def a_keyword_that_is_written(x, y):
+    mylib.into(y, out=x[2])
+    return x.sum()
+
+
+def an_overload(x, y):
+    mylib.fill.value(x[:, 1], 7.0)
+    mylib.fill(x[0], 3.0)
+    return x * y
+
+
+def between_other_writes(x, y):
+    x.add_(1)
+    row = x[1]
+    mylib.axpy(row, x[2])
+    x[1] = row * 2
+    row.mul_(3)
+    mylib.axpy(x[0], row)
+    x.t()[2].zero_()
+    return row, x[0] * 1
+
+
+def of_a_buffer(module, x, y):
+    before = module.state.sum()
+    mylib.axpy(module.state[1:3].t()[:, 0], y)
+    mylib.axpy(module.state, x)
+    module.steps.add_(1)
+    return before + module.state.sum()
+
+
+def whole_numbers(x, y):
+    z = (x * 10).to(torch.int64)
+    mylib.add_to_each([z[::2], z[1]], torch.ones(3, dtype=torch.int64))
+    return z
+
+
+def what_it_returns(x, y):
+    row = mylib.scaled_(x[1], 2.0)
+    row.add_(y)
+    again = mylib.scaled_(row, 0.5)
+    return row * 1, again + x[0]
+
+
+PROGRAMS = {
+    function.__name__: function
+    for function in [
+        view_of_an_input,
+        by_keywords,
+        an_intermediate,
+        one_input_twice,
+        several_written,
+        columns_beside_each_other,
+        none_written,
+        only_results_read,
+        a_list,
+        a_list_of_pieces,
+        a_keyword_that_is_written,
+        an_overload,
+        between_other_writes,
+        whole_numbers,
+        what_it_returns,
+    ]
+}
+PROGRAMS["of_a_buffer"] = Mixed(of_a_buffer, state=numbers(4, 3), steps=torch.zeros((), dtype=torch.int64))
+
+
+def case(name):
+    function = PROGRAMS[name]
+    module = function if isinstance(function, torch.nn.Module) else Function(function)
+    inputs = {"x": numbers(4, 3, start=1), "y": torch.tensor([0.5, -1.0, 4.0])}
+    return copy.deepcopy(module), inputs
+
+
+def stated(*names):
+    """--custom-op for the operators called so, or for all."""
+    return [
+        option
+        for schema in SCHEMAS
+        if not names or schema.split("(")[0].removeprefix("mylib::") in names
+        for option in ("--custom-op", schema)
+    ]
+
+
+def options_for(form, *names):
+    return stated(*names) if form == "training" else []
+
+
+def run_python(code, signature, captured, state):
+    scope = {}
+    exec(compile(code, "rewritten.py", "exec"), scope)
+    owners = [captured.names[Session.key(entry)] for entry in signature["inputs"]]
+    before = {owner: state[owner].clone() for owner in owners}
+    arguments = [before[owner].clone() for owner in owners]
+    outputs = scope["forward"](*arguments)
+    for owner, argument in zip(owners, arguments, strict=True):
+        assert torch.equal(argument, before[owner]), f"{owner} was written in place"
+    after = dict(state)
+    for output, target in signature["io_map"].items():
+        after[owners[target]] = outputs[int(output)]
+    return outputs[: signature["original_output_count"]], after
+
+
+# PyTorch's own functionalisation takes what such an operator returns for a tensor of its own, and loses writes to it.
+LOST_BY_DECOMPOSITION = ("what_it_returns", "decomposed")
+
+
+@pytest.mark.parametrize(
+    ("name", "form"), [(name, form) for name in PROGRAMS for form in FORMS if (name, form) != LOST_BY_DECOMPOSITION]
+)
+def test_carried_out_as_python(fxpassc, tmp_path, name, form):
+    module, inputs = case(name)
+    captured = capture(module, inputs, form, tmp_path / "captured")
+    state = {**captured.constants, **state_of(copy.deepcopy(module), inputs)}
+    code, signature = fxpassc.compile(captured.path, "fx-python", *options_for(form))
+    results, after = run_python(code, signature, captured, state)
+    check(results, after, module, inputs, form, "Python")
+
+
+@pytest.mark.parametrize("name", ["view_of_an_input", "several_written", "a_list", "what_it_returns"])
+def test_rewritten_graphs_read_back(fxpassc, tmp_path, name):
+    """What was rewritten is FX JSON that holds the schemas, and a second time there is nothing to rewrite."""
+    module, inputs = case(name)
+    captured = capture(module, inputs, "dynamo", tmp_path / "captured")
+    once, _ = fxpassc.compile(captured.path, "fx-json")
+    (tmp_path / "once.json").write_text(once)
+    twice, _ = fxpassc.compile(tmp_path / "once.json", "fx-json")
+    once, twice = json.loads(once), json.loads(twice)
+    assert twice["graph"] == once["graph"]
+    for target, schema in twice["operators"].items():
+        assert once["operators"][target] == schema and schema.startswith("mylib::")
+
+
+def own_write(fxpassc_path):
+    """The program of examples/own_write.cpp, built beside fxpassc."""
+    program = fxpassc_path.parent.parent / "example.own_write"
+    assert program.is_file(), f"{program} is not built"
+    return program
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "name",
+    ["view_of_an_input", "by_keywords", "an_intermediate", "one_input_twice", "a_list", "a_list_of_pieces",
+     "between_other_writes", "of_a_buffer", "whole_numbers"],
+)
+def test_lowered_by_lowerings_of_their_own(fxpassc_path, tmp_path, name, form):
+    module, inputs = case(name)
+    captured = capture(module, inputs, form, tmp_path / "captured")
+    hlo, signature = tmp_path / "out.hlo", tmp_path / "out.json"
+    result = subprocess.run(
+        [own_write(fxpassc_path), captured.path, hlo, signature],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    state = {**captured.constants, **state_of(copy.deepcopy(module), inputs)}
+    session = Session(Executable(hlo.read_text()), json.loads(signature.read_text()), captured.values(state))
+    results = session.run()
+    check(results, {owner: session.get(key) for key, owner in captured.names.items()}, module, inputs, form, "HLO")
+
+
+def test_an_operator_without_lowering_is_named(fxpassc, tmp_path):
+    module, inputs = case("several_written")
+    captured = capture(module, inputs, "training", tmp_path / "captured")
+    result = fxpassc.run("compile", captured.path, "-o", tmp_path / "out.hlo", *stated("two"))
+    assert result.returncode == 1 and "no lowering for mylib.two.default, called 1 time" in result.stderr
+
+
+# Schemas that are stated --------------------------------------------------------------------------------------------------
+def printed(function, inputs, path):
+    def backend(gm, _):
+        path.write_text(gm.print_readable(print_output=False, include_stride=True, include_device=True))
+        return gm.forward
+
+    torch._dynamo.reset()
+    torch.compile(function, backend=backend, fullgraph=True, dynamic=False)(*inputs.values())
+
+
+@pytest.mark.parametrize("name", ["view_of_an_input", "several_written"])
+def test_of_a_printed_graph(fxpassc, tmp_path, name):
+    module, inputs = case(name)
+    path = tmp_path / "graph.txt"
+    printed(copy.deepcopy(module), {key: value.clone() for key, value in inputs.items()}, path)
+    result = fxpassc.run("compile", path, "-o", tmp_path / "out.py")
+    assert result.returncode == 1 and "--custom-op" in result.stderr
+    code, signature = fxpassc.compile(path, "fx-python", *stated())
+    scope = {}
+    exec(compile(code, "rewritten.py", "exec"), scope)
+    outputs = scope["forward"](*inputs.values())
+    assert signature["io_map"]
+    after = {list(inputs)[target]: outputs[int(output)] for output, target in signature["io_map"].items()}
+    check(outputs[: signature["original_output_count"]], after, module, inputs, "dynamo", "printed")
+
+
+def test_without_a_schema_training_ir_is_refused(fxpassc, tmp_path):
+    module, inputs = case("several_written")
+    captured = capture(module, inputs, "training", tmp_path / "captured")
+    out = tmp_path / "out.py"
+    for known in ([], stated("axpy")):
+        result = fxpassc.run("compile", captured.path, "-o", out, *known)
+        assert result.returncode == 1 and not out.exists()
+        assert "mylib.two.default has no schema here" in result.stderr and "(--custom-op)" in result.stderr
+    assert "warning: --custom-op: the program does not call mylib.axpy.default" in result.stderr
+    result = fxpassc.run("compile", captured.path, "-o", out, *stated("two"))
+    assert result.returncode == 0 and result.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("schema", "why"),
+    [
+        ("axpy", "begins with the operator's name"),
+        ("mylib::axpy", "parameters in brackets are missing"),
+        ("my-lib::axpy(Tensor x) -> ()", "is no name of an operator"),
+        ("mylib::axpy.a.b(Tensor x) -> ()", "is no name of an operator"),
+        ("mylib::axpy(Tensor(a! x) -> ()", "a bracket or a quote is opened or closed alone"),
+        ("mylib::axpy(Tensor) -> ()", "parameter 1 is not"),
+        ("mylib::axpy(Tensor x, float) -> ()", "parameter 2 is not"),
+        ("mylib::axpy(Tensor x, Tensor x) -> ()", "two parameters are called 'x'"),
+        ("mylib::axpy(Tensor(!) x) -> ()", "the annotation of 'x' names no alias"),
+        ("mylib::axpy(Tensor(a!) x)", "the results are missing"),
+        ("mylib::axpy(Tensor(a!) x) ->", "the results are missing"),
+        ("aten::add_(Tensor(a!) self) -> Tensor(a!)", "PyTorch's own operators are known"),
+    ],
+)
+def test_a_text_that_is_no_schema(fxpassc, tmp_path, schema, why):
+    result = fxpassc.run("compile", "no such file", "-o", tmp_path / "out.py", "--custom-op", schema)
+    assert result.returncode == 2 and why in result.stderr and schema in result.stderr
+
+
+def test_two_schemas_of_one_operator(fxpassc, tmp_path):
+    module, inputs = case("view_of_an_input")
+    captured = capture(module, inputs, "training", tmp_path / "captured")
+    other = ["--custom-op", "mylib::axpy(Tensor x, Tensor y, *, float alpha=1.0) -> ()"]
+    result = fxpassc.run("compile", captured.path, "-o", tmp_path / "out.py", *stated("axpy"), *other)
+    assert result.returncode == 2 and "has another schema already" in result.stderr
+    # The same in other words is the same.
+    same = ["--custom-op", "mylib::axpy.default(Tensor(b!) x, Tensor y, *, float alpha=1.) -> ()"]
+    fxpassc.compile(captured.path, "fx-python", *stated("axpy"), *same)
+
+
+@pytest.mark.parametrize("form", ["training", "dynamo"])
+@pytest.mark.parametrize(
+    "schema",
+    [
+        "mylib::axpy(Tensor(a!) x, Tensor z, *, float alpha=1.0) -> ()",
+        "mylib::axpy(Tensor(a!) x, Tensor y) -> ()",
+        "mylib::axpy(Tensor(a!) x, Tensor y, Tensor z, *, float alpha=1.0) -> ()",
+        "mylib::axpy(Tensor(a!) x, int y, *, float alpha=1.0) -> ()",
+    ],
+)
+def test_a_schema_that_a_call_contradicts(fxpassc, tmp_path, schema, form):
+    module, inputs = case("view_of_an_input")
+    captured = capture(module, inputs, form, tmp_path / "captured")
+    result = fxpassc.run("compile", captured.path, "-o", tmp_path / "out.py", "--custom-op", schema)
+    assert result.returncode == 1 and "[invalid-option]" in result.stderr and "schema that was given" in result.stderr
+    fxpassc.compile(captured.path, "fx-python", *stated("axpy"))
+
+
+# What is refused, each beside a program that differs in the one thing ------------------------------------------------------
+def reads_what_it_writes(x, y):
+    mylib.into(x.view(-1)[1:4], out=x[0])
+    return x
+
+
+def reads_a_copy_of_it(x, y):
+    mylib.into(x.view(-1)[1:4].clone(), out=x[0])
+    return x
+
+
+def writes_one_tensor_twice(x, y):
+    mylib.two(x[0], x[0], y)
+    return x
+
+
+def writes_two_rows(x, y):
+    mylib.two(x[0], x[1], y)
+    return x
+
+
+def returns_a_list(x, y):
+    return mylib.with_list(x)[0]
+
+
+def returns_itself_and_more(x, y):
+    return mylib.itself_and_more(x)[1]
+
+
+def returns_tensors(x, y):
+    return mylib.two(x, None, x)[1]
+
+
+def returns_two(x, y):
+    return mylib.two(x, None, y)[1]
+
+
+def returns_the_operand(x, y):
+    return mylib.untagged_(x[0], 2.0) * 1
+
+
+@pytest.mark.parametrize("form", ["training", "dynamo"])
+@pytest.mark.parametrize(
+    ("function", "why", "accepted"),
+    [
+        (reads_what_it_writes, "another of its operands may be part of the same tensor", reads_a_copy_of_it),
+        (writes_one_tensor_twice, "another of its operands may be part of the same tensor", writes_two_rows),
+        (returns_a_list, "returns something else than tensors", returns_two),
+        (returns_itself_and_more, "one of several results is an operand", returns_two),
+        (returns_tensors, "another of its operands may be part of the same tensor", returns_two),
+    ],
+)
+def test_refused(fxpassc, tmp_path, function, why, accepted, form):
+    _, inputs = case("view_of_an_input")
+    captured = capture(Function(function), inputs, form, tmp_path / "captured")
+    out = tmp_path / "out.py"
+    result = fxpassc.run("compile", captured.path, "-o", out, *options_for(form))
+    assert result.returncode == 1 and why in result.stderr and "[unsupported-mutation]" in result.stderr
+    assert not out.exists()
+    captured = capture(Function(accepted), inputs, form, tmp_path / "accepted")
+    code, signature = fxpassc.compile(captured.path, "fx-python", *options_for(form))
+    results, after = run_python(code, signature, captured, state_of(Function(accepted), inputs))
+    check(results, after, Function(accepted), inputs, form, "Python")
+
+
+@pytest.mark.parametrize("form", ["training", "dynamo"])
+def test_an_operator_that_returns_its_operand(fxpassc, tmp_path, form):
+    """The call is its operand. PyTorch's functional form takes such an operator only with a tag, which no file holds: without
+    the tag the code is right and PyTorch refuses to run it, as it refuses to compile or decompose the program itself."""
+    _, inputs = case("view_of_an_input")
+    captured = capture(Function(returns_the_operand), inputs, form, tmp_path / "captured")
+    code, signature = fxpassc.compile(captured.path, "fx-python", *options_for(form))
+    assert list(signature["io_map"].values()) == [0]
+    with pytest.raises(AssertionError, match="Cannot auto-functionalize op mylib.untagged_.default"):
+        run_python(code, signature, captured, state_of(Function(returns_the_operand), inputs))
+    with pytest.raises(RuntimeError, match="alias annotations"):
+        torch.export.export(Function(returns_the_operand), tuple(inputs.values())).run_decompositions()

@@ -6,6 +6,7 @@ A row names the classes of configuration and model, the configuration's small nu
 outputs are looked at.
 """
 
+import copy
 import inspect
 import json
 import pathlib
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 import torch
 import transformers
 from capture import capture
-from transformers.cache_utils import StaticCache
+from transformers.cache_utils import DynamicCache, EncoderDecoderCache, StaticCache
 
 TEXT = {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
 DECODER = {**TEXT, "intermediate_size": 48, "max_position_embeddings": 32}
@@ -213,35 +214,59 @@ class Wrapped(torch.nn.Module):
         return tuple(result[name] for name in self.outputs)
 
 
-class DecodeStep(torch.nn.Module):
-    """input_ids [2, 1], position [1], attention_mask [2, LENGTH] -> logits [2, 1, vocabulary]. Keys, values and length of
-    each layer are buffers, written in place."""
-
-    LENGTH = 8
-    STATE = ("keys", "values", "cumulative_length")
+class CachedStep(torch.nn.Module):
+    """One step of generation. What a cache holds are buffers of the module, which the step writes in place."""
 
     def __init__(self, architecture):
         super().__init__()
-        config = getattr(transformers, architecture.config)(**architecture.numbers)
-        config._experts_implementation = "batched_mm"
-        self.model = getattr(transformers, architecture.model)(config)
+        self.config = getattr(transformers, architecture.config)(**architecture.numbers)
+        self.config._experts_implementation = "batched_mm"
+        self.model = getattr(transformers, architecture.model)(self.config).eval()
+        self.held = []  # (buffer, what has it, its attribute, the key in that, if it is a dictionary)
+        self.state = []  # the buffers that a step writes
+
+    def hold(self, name, owner, attribute, key=None, is_written=True):
+        value = getattr(owner, attribute)
+        self.register_buffer(name, value if key is None else value[key])
+        self.held.append((name, owner, attribute, key))
+        if is_written:
+            self.state.append(name)
+
+    def bind(self):
+        """Export replaces a module's buffers while it traces: the caches are to hold those."""
+        for name, owner, attribute, key in self.held:
+            if key is None:
+                setattr(owner, attribute, getattr(self, name))
+            else:
+                getattr(owner, attribute)[key] = getattr(self, name)
+
+    def hold_static(self, cache, heads, size):
+        cache.early_initialization(2, heads, size, torch.float32, torch.device("cpu"))
+        for part in ("keys", "values", "cumulative_length"):
+            for i, layer in enumerate(cache.layers):
+                self.hold(f"{part}_{i}", layer, part)
+
+
+class DecoderStep(CachedStep):
+    """input_ids [2, 1], position [1], attention_mask [2, LENGTH] -> logits [2, 1, vocabulary]."""
+
+    LENGTH = 8
+
+    def __init__(self, architecture):
+        super().__init__(architecture)
+        config = self.config
         self.cache = StaticCache(config, max_cache_len=self.LENGTH)
         heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
         heads = 1 if getattr(config, "multi_query", False) else heads
         size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-        self.cache.early_initialization(2, heads, size, torch.float32, torch.device("cpu"))
-        for i, layer in enumerate(self.cache.layers):
-            for part in self.STATE:
-                self.register_buffer(f"{part}_{i}", getattr(layer, part))
+        self.hold_static(self.cache, heads, size)
         parameters = inspect.signature(self.model.forward).parameters
         self.takes_position = "position_ids" in parameters
         self.name_of_cache = "cache" if "cache" in parameters else "past_key_values"
 
     def forward(self, input_ids, position, attention_mask):
-        # Bound here: export replaces a module's buffers while it traces.
-        for i, layer in enumerate(self.cache.layers):
-            for part in self.STATE:
-                setattr(layer, part, getattr(self, f"{part}_{i}"))
+        self.bind()
+        for layer in self.cache.layers:
             if layer.is_sliding:  # a number, which the program is for: that of a full window, where it no longer matters
                 layer.cumulative_length_int = layer.max_cache_len
         options = {"position_ids": position.expand(2, 1)} if self.takes_position else {}
@@ -260,6 +285,70 @@ class DecodeStep(torch.nn.Module):
         }
 
 
+class StateSpaceStep(CachedStep):
+    """input_ids [2, 1] -> logits [2, 1, vocabulary], behind a prompt."""
+
+    def __init__(self, architecture):
+        super().__init__(architecture)
+        self.cache = DynamicCache(config=self.config)
+        self.model(input_ids=tokens(length=5), cache=self.cache, use_cache=True)
+        for i, layer in enumerate(self.cache.layers):
+            self.hold(f"conv_states_{i}", layer, "conv_states", 0)
+            self.hold(f"recurrent_states_{i}", layer, "recurrent_states", 0)
+
+    def forward(self, input_ids):
+        self.bind()
+        return (self.model(input_ids=input_ids, cache=self.cache, use_cache=True).logits,)
+
+    def inputs(self, step):
+        return {"input_ids": tokens(length=1, seed=4 + step)}
+
+
+class EncoderDecoderStep(CachedStep):
+    """decoder_input_ids [2, 1] -> logits [2, 1, vocabulary], for a sequence that has been encoded."""
+
+    LENGTH = 8
+
+    def __init__(self, architecture):
+        super().__init__(architecture)
+        name, encoded = next((k, v) for k, v in architecture.inputs().items() if not k.startswith("decoder"))
+        self.register_buffer("encoded", self.model.get_encoder()(**{name: encoded}).last_hidden_state)
+        decoder = copy.deepcopy(self.config)
+        decoder.num_hidden_layers = getattr(decoder, "decoder_layers", None) or decoder.num_decoder_layers
+        own = StaticCache(decoder, max_cache_len=self.LENGTH)
+        size = getattr(decoder, "d_kv", None) or decoder.d_model // decoder.num_attention_heads
+        self.hold_static(own, decoder.num_attention_heads, size)
+        # The keys and values of the encoded sequence are computed once, in a step that is not looked at.
+        cross = DynamicCache(config=decoder)
+        self.cache = EncoderDecoderCache(DynamicCache(config=decoder), cross)
+        self.forward(tokens(length=1))
+        self.cache = EncoderDecoderCache(own, cross)
+        for i, layer in enumerate(cross.layers):
+            for part in ("keys", "values"):
+                self.hold(f"cross_{part}_{i}", layer, part, is_written=False)
+
+    def forward(self, decoder_input_ids):
+        self.bind()
+        result = self.model(
+            encoder_outputs=(self.encoded,), decoder_input_ids=decoder_input_ids, cache=self.cache, use_cache=True
+        )
+        return (result.logits,)
+
+    def inputs(self, step):
+        return {"decoder_input_ids": tokens(length=1, seed=4 + step)}
+
+
+STEPS = {
+    "decoder": DecoderStep,
+    "mixture of experts": DecoderStep,
+    "state space": StateSpaceStep,
+    "encoder-decoder": EncoderDecoderStep,
+    "audio": EncoderDecoderStep,
+}
+# All that generate text: wav2vec2 gives each piece of sound a token, with no cache.
+GENERATORS = [name for name, row in ARCHITECTURES.items() if row.kind in STEPS and name != "wav2vec2"]
+
+
 def prepared(make, row):
     torch.manual_seed(0)
     module = make(row).eval()
@@ -274,13 +363,10 @@ def architecture(name):
     return prepared(Wrapped, row), row.inputs()
 
 
-# What keeps keys and values.
-DECODERS = [name for name, row in ARCHITECTURES.items() if row.kind in ("decoder", "mixture of experts")]
-
-
 def decode_step(name):
     """The module, which knows its inputs at each step."""
-    return prepared(DecodeStep, ARCHITECTURES[name])
+    row = ARCHITECTURES[name]
+    return prepared(STEPS[row.kind], row)
 
 
 def table_row(name, path):

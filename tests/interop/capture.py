@@ -33,6 +33,13 @@ class Function(torch.nn.Module):
         return self.function(*arguments)
 
 
+def emitted_function(code, **names):
+    """The function that is the program in emitted Python, in which `names` are known."""
+    scope = dict(names)
+    exec(compile(code, "emitted.py", "exec"), scope)
+    return scope["forward"]
+
+
 def state_of(module, inputs):
     """Every tensor that the module reads, by name: inputs, parameters and buffers."""
     # A tied weight has several names, and an export may use any of them.

@@ -8,7 +8,7 @@ row outside the lists below may be refused with a diagnostic. No row may be sile
 
 import pytest
 import torch
-from capture import Function, assert_close, capture
+from capture import Function, assert_close, capture, emitted_function
 from rows import ROWS
 from xla_runner import Executable, Session
 
@@ -82,11 +82,10 @@ def test_rewritten(program, fxpassc):
         return
     code, signature = compiled
     expected, expected_inputs = eager(row)
-    scope = {}
-    exec(compile(code, "rewritten.py", "exec"), scope)
+    forward = emitted_function(code)
     inputs = {**captured.constants, **row.arguments()}
     order = [captured.names[Session.key(entry)] for entry in signature["inputs"]]
-    outputs = scope["forward"](*(inputs[name] for name in order))
+    outputs = forward(*(inputs[name] for name in order))
     assert len(outputs) == len(signature["outputs"]) and signature["original_output_count"] == 1
     for name, tensor in row.arguments().items():
         same(inputs[name], tensor, f"the rewritten program itself wrote {name}")

@@ -7,7 +7,7 @@ import copy
 
 import pytest
 import torch
-from capture import Function, assert_close, capture, state_of
+from capture import Function, assert_close, capture, emitted_function, state_of
 from torch._higher_order_ops import while_loop
 from torch._higher_order_ops.map import map as map_over
 from torch._higher_order_ops.scan import scan
@@ -249,10 +249,9 @@ def named(inputs):
 
 def run_python(code, signature, captured, state):
     """The results, and the state behind the run."""
-    scope = {}
-    exec(compile(code, "emitted.py", "exec"), scope)
+    forward = emitted_function(code)
     owners = [captured.names[Session.key(entry)] for entry in signature["inputs"]]
-    outputs = scope["forward"](*(state[owner].clone() for owner in owners))
+    outputs = forward(*(state[owner].clone() for owner in owners))
     after = dict(state)
     for output, target in signature["io_map"].items():
         after[owners[target]] = outputs[int(output)]

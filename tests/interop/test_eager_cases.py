@@ -8,7 +8,7 @@ import math
 
 import pytest
 import torch
-from capture import Function, assert_close, capture, state_of
+from capture import Function, assert_close, capture, emitted_function, state_of
 from xla_runner import Executable, Session
 
 FORMS = ["training", "decomposed", "dynamo"]
@@ -425,10 +425,9 @@ def test_carried_out(fxpassc, tmp_path, name, form):
     state = {**captured.constants, **state_of(copy.deepcopy(module), inputs)}
 
     code, signature = fxpassc.compile(captured.path, "fx-python")
-    scope = {}
-    exec(compile(code, f"{name}.py", "exec"), scope)
+    forward = emitted_function(code)
     owners = [captured.names[Session.key(entry)] for entry in signature["inputs"]]
-    outputs = scope["forward"](*(state[owner].clone() for owner in owners))
+    outputs = forward(*(state[owner].clone() for owner in owners))
     after = dict(state)
     for output, target in signature["io_map"].items():
         after[owners[target]] = outputs[int(output)]

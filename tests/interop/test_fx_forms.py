@@ -8,7 +8,7 @@ import struct
 
 import pytest
 import torch
-from capture import FORMS, Function, assert_close, capture, state_of
+from capture import FORMS, Function, assert_close, capture, emitted_function, state_of
 from fx_to_json import dump
 from models import llama, llama_step, pixels, resnet
 from xla_runner import Session
@@ -86,11 +86,10 @@ def test_text_of_models(fxpassc, tmp_path, model):
 def run_python(code, signature, program, state):
     """Runs emitted code on a copy of `state`. The program's own outputs, the state that the code leaves behind,
     and the state after what io_map names has been written back."""
-    scope = {}
-    exec(compile(code, "emitted.py", "exec"), scope)
+    forward = emitted_function(code)
     state = {name: tensor.clone() for name, tensor in {**program.constants, **state}.items()}
     names = [program.names[Session.key(entry)] for entry in signature["inputs"]]
-    outputs = scope["forward"](*(state[name] for name in names))
+    outputs = forward(*(state[name] for name in names))
     assert isinstance(outputs, tuple) and len(outputs) == len(signature["outputs"])
     outputs = [value.clone() if isinstance(value, torch.Tensor) else value for value in outputs]
     written = {names[target]: outputs[int(output)] for output, target in signature["io_map"].items()}

@@ -8,7 +8,7 @@ import operator
 
 import pytest
 import torch
-from capture import assert_close
+from capture import assert_close, emitted_function
 from fx_to_json import dump
 from xla_runner import Executable, Session
 
@@ -122,10 +122,9 @@ def test_as_eager(fxpassc, tmp_path, make):
     expected_state = {**dict(zip(names, eager_inputs)), **dict(eager.named_buffers())}
 
     code, signature = fxpassc.compile(path, "fx-python")
-    scope = {}
-    exec(compile(code, "emitted.py", "exec"), scope)
+    forward = emitted_function(code)
     keys = [Session.key(entry) for entry in signature["inputs"]]
-    results = list(scope["forward"](*(state[key].clone() for key in keys)))
+    results = list(forward(*(state[key].clone() for key in keys)))
     after = {**state, **{keys[target]: results[int(output)] for output, target in signature["io_map"].items()}}
     session = Session(Executable(fxpassc.compile(path)[0]), signature, state)
     hlo_results = session.run()

@@ -14,7 +14,7 @@ from operator import getitem
 
 import pytest
 import torch
-from capture import close
+from capture import close, emitted_function
 from fx_to_json import dump
 from refused_writes import NOT_SAMPLED, REFUSED
 from torch.utils._pytree import tree_leaves, tree_map
@@ -151,10 +151,9 @@ class Batch:
 
     def run_python(self, emitted):
         code, signature = emitted
-        scope = {}
-        exec(compile(code, "emitted.py", "exec"), scope)
+        forward = emitted_function(code)
         torch.manual_seed(0)
-        results = list(scope["forward"](*(copied(tensor) for tensor in self.inputs)))
+        results = list(forward(*(copied(tensor) for tensor in self.inputs)))
         after = list(self.inputs)
         for output, target in signature["io_map"].items():
             after[target] = results[int(output)]
@@ -397,9 +396,7 @@ def test_a_tensor_that_becomes_a_view_of_itself(fxpassc, tmp_path, function):
     expected_x = x.clone()
     expected = function(expected_x)
     code, signature = fxpassc.compile(tmp_path / "graph.json", "fx-python")
-    scope = {}
-    exec(compile(code, "emitted.py", "exec"), scope)
-    results = scope["forward"](x.clone())
+    results = emitted_function(code)(x.clone())
     text, signature = fxpassc.compile(tmp_path / "graph.json")
     session = Session(Executable(text), signature, {"x": x})
     outputs = session.run()
@@ -491,9 +488,7 @@ def test_inplace_as_an_option(fxpassc, tmp_path, function):
     expected_x = x.clone()
     expected = function(expected_x)
     code, signature = fxpassc.compile(tmp_path / "graph.json", "fx-python")
-    scope = {}
-    exec(compile(code, "emitted.py", "exec"), scope)
-    results = scope["forward"](x.clone())
+    results = emitted_function(code)(x.clone())
     assert same(results[0], expected)
     assert {target: int(output) for output, target in signature["io_map"].items()} == {0: 1}
     assert same(results[1], expected_x)

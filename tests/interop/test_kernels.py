@@ -11,6 +11,7 @@ import re
 
 import pytest
 import torch
+from capture import emitted_function
 from fx_to_json import dump
 from xla_runner import module_text, parse
 
@@ -305,9 +306,8 @@ def test_several_writers_in_program_order(fxpassc, tmp_path, make):
         results = [twice_plus(args[i], args[-1]) for i in range(len(args) - 1)]
         return results[0] if len(results) == 1 else tuple(results)
 
-    scope = {"functional": functional}
-    exec(code.replace("torch.ops.higher_order.nki_kernel_wrapper_functional", "functional"), scope)
-    results = scope["forward"](x, r)
+    code = code.replace("torch.ops.higher_order.nki_kernel_wrapper_functional", "functional")
+    results = emitted_function(code, functional=functional)(x, r)
     for actual, wanted in zip(results, expected, strict=False):
         assert torch.equal(actual, wanted)
     written = {target: results[int(output)] for output, target in signature["io_map"].items()}

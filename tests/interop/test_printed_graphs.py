@@ -10,7 +10,7 @@ import sys
 
 import pytest
 import torch
-from capture import Function, assert_close, capture, state_of
+from capture import Function, assert_close, capture, emitted_function, state_of
 from fx_to_json import dump
 from models import llama, llama_step, pixels, resnet
 from torch._dynamo.repro.after_aot import save_graph_repro
@@ -163,9 +163,7 @@ def test_text_through_the_passes(fxpassc, tmp_path):
     out = tmp_path / "out.py"
     run = fxpassc.run("compile", text, "-o", out, "--example-inputs", inputs)
     assert run.returncode == 0, run.stderr
-    scope = {}
-    exec(out.read_text(), scope)
-    results = scope["forward"](x.clone(), y)
+    results = emitted_function(out.read_text())(x.clone(), y)
     assert_close(results[0], result, "the sum")
     assert_close(results[1], expected, "x")
 

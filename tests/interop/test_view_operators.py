@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import pytest
 import torch
 import view_cases
+from capture import emitted_function
 from fx_to_json import dump
 from random_programs import same
 from xla_runner import Executable, Session
@@ -77,10 +78,9 @@ def batch_of(cases):
 
 
 def run_python(emitted, signature, inputs):
-    scope = {}
-    exec(compile(emitted, "rewritten.py", "exec"), scope)
+    forward = emitted_function(emitted)
     names = [entry["name"] for entry in signature["inputs"]]
-    outputs = [value.clone() for value in scope["forward"](*(inputs[name].clone() for name in names))]
+    outputs = [value.clone() for value in forward(*(inputs[name].clone() for name in names))]
     after = {names[target]: outputs[int(output)] for output, target in signature["io_map"].items()}
     return outputs[: signature["original_output_count"]], {**inputs, **after}
 

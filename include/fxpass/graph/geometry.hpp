@@ -307,6 +307,14 @@ inline constexpr std::string_view unknown_number = "unknown";
   return is_apart || rest[0] != rest[1];
 }
 
+/// Sizes or strides but for those of dimension `dim`. O(rank).
+[[nodiscard]] constexpr auto without(Span<const std::int64_t> numbers, std::uint32_t dim) -> Dims {
+  Dims result;
+  result.append(numbers.first(dim));
+  result.append(numbers.subspan(dim + 1));
+  return result;
+}
+
 /// The same places in bytes: an element is a last dimension of `element_bytes`.
 [[nodiscard]] constexpr auto in_bytes(const Geometry& g, std::int64_t element_bytes) -> Geometry {
   Geometry bytes = g;

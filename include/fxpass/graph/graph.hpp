@@ -178,6 +178,13 @@ class Graph {
   constexpr void for_each_subgraph(NodeId id, F&& visit) const {
     if (!subgraphs_.empty()) for_each_subgraph(arguments(id), visit);
   }
+  /// Whether node `id` has a graph among its arguments. O(arguments), or O(1) if there are no subgraphs. Kept out of line:
+  /// few nodes do, and a traversal that asks each of them is to stay small.
+  [[nodiscard, gnu::noinline]] constexpr auto runs_graphs(NodeId id) const -> bool {
+    bool found = false;
+    for_each_subgraph(id, [&](std::uint32_t) { found = true; });
+    return found;
+  }
   /// The subgraphs that nodes have as arguments, each once, in ascending order. O(arguments), or O(1) if there are none.
   [[nodiscard]] constexpr auto subgraphs_in_use() const -> Pool<std::uint32_t> {
     Pool<std::uint8_t> is_used;

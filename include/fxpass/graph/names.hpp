@@ -341,6 +341,7 @@ class OperatorInterner {
       o.writes = ops::may_write(schema);
       o.write_rule = ops::write_rule(schema);
       if (o.row == ops::no_row && schema.writes() && !ops::is_of_pytorch(schema.name())) o.write_rule = ops::WriteRule::custom;
+      o.has_statistics = ops::is_statistics_writer(schema) && !ops::detail::has_out_tensor(schema);
       o.takes_device = schema.find("device").has_value();
       o.names_group = !schema.base().starts_with("aten.") && schema.find("group_name").has_value();
     }

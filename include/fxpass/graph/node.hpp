@@ -70,6 +70,7 @@ struct Operator {
   ops::ViewRule view = ops::ViewRule::none;  ///< how its result shares storage with an argument
   bool writes = false;                   ///< the schema, or the name, says that an argument is written
   ops::WriteRule write_rule = ops::WriteRule::unknown;  ///< how, if it writes
+  bool has_statistics = false;           ///< a normalisation, which writes running statistics if its arguments say so
   bool takes_device = true;              ///< a parameter is called `device`, or nobody knows the parameters
   bool names_group = false;              ///< it communicates within a process group
   bool has_implied_dtype = false;        ///< `x.float()`

@@ -125,6 +125,20 @@ struct LowerCosineSimilarity {
   }
 };
 
+namespace detail {
+
+/// `x` with what lies along `dims` scaled to a norm of `most`, where it is above that. As eager does: the norm is taken a little
+/// larger than it is, so that the result is below the limit.
+constexpr auto scaled_to_norm(auto& c, hlo::Value x, const hlo::Dims& dims, double p, double most) -> hlo::Value {
+  auto& b = c.builder();
+  const hlo::Value norm = norm_keeping(c, b.abs(x), dims, p), limit = c.full_like(norm, most);
+  const hlo::Value factor = b.divide(limit, b.add(norm, c.full_like(norm, 1e-7)));
+  const hlo::Value scale = b.select(b.compare(norm, limit, hlo::Direction::gt), factor, c.full_like(norm, 1.0));
+  return b.multiply(x, spread_over(c, scale, x, dims));
+}
+
+}  // namespace detail
+
 /// Slices along a dimension whose norm is above a limit are scaled to it.
 struct LowerRenorm {
   static constexpr std::string_view op = "aten.renorm";
@@ -134,12 +148,7 @@ struct LowerRenorm {
     if (!x.valid()) return x;
     hlo::Dims dims = hlo::iota_dims(b.rank(x));
     dims.erase(c.dim(call, "dim", b.rank(x)));
-    const hlo::Value norm = detail::norm_keeping(c, b.abs(x), dims, c.number(call, "p").real);
-    const hlo::Value limit = c.full_like(norm, c.number(call, "maxnorm").real);
-    // As eager: the norm is enlarged a little, so that the result is below the limit.
-    const hlo::Value factor = b.divide(limit, b.add(norm, c.full_like(norm, 1e-7)));
-    const hlo::Value scale = b.select(b.compare(norm, limit, hlo::Direction::gt), factor, c.full_like(norm, 1.0));
-    return c.to_result(call, b.multiply(x, detail::spread_over(c, scale, x, dims)));
+    return c.to_result(call, detail::scaled_to_norm(c, x, dims, c.number(call, "p").real, c.number(call, "maxnorm").real));
   }
 };
 
@@ -154,13 +163,8 @@ struct LowerEmbeddingRenorm {
     const hlo::Value index = b.broadcast_in_dim(b.reshape(given, {pairs[0]}), pairs, {0});
     const hlo::Value is_row = b.compare(index, b.iota({b.dtype(given), pairs}, 1), hlo::Direction::eq);
     const hlo::Value is_named = detail::reduce(c, is_row, {0}, hlo::Opcode::or_);
-    const hlo::Value norm = detail::norm_keeping(c, b.abs(x), {1}, c.real(call, "norm_type"));
-    const hlo::Value limit = c.full_like(norm, c.real(call, "max_norm"));
-    const hlo::Value factor = b.divide(limit, b.add(norm, c.full_like(norm, 1e-7)));
-    const hlo::Value is_scaled =
-        b.and_(b.compare(norm, limit, hlo::Direction::gt), b.reshape(is_named, b.dims(norm)));
-    const hlo::Value scale = b.select(is_scaled, factor, c.full_like(norm, 1.0));
-    return c.to_result(call, b.multiply(x, detail::spread_over(c, scale, x, {1})));
+    const hlo::Value scaled = detail::scaled_to_norm(c, x, {1}, c.real(call, "norm_type"), c.real(call, "max_norm"));
+    return c.to_result(call, b.select(detail::spread_over(c, b.reshape(is_named, {pairs[1], 1}), x, {1}), scaled, x));
   }
 };
 

@@ -208,7 +208,7 @@ struct LowerAdaptiveAvgPoolGradient {
       Pool<double> weights;
       weights.resize(static_cast<std::uint32_t>(parts * size), 0.0);
       for (std::int64_t part = 0; part < parts; ++part) {
-        const std::int64_t first = part * size / parts, last = ((part + 1) * size + parts - 1) / parts;
+        const auto [first, last] = detail::adaptive_part(part, size, parts);
         for (std::int64_t i = first; i < last; ++i)
           weights[static_cast<std::uint32_t>(part * size + i)] = 1.0 / static_cast<double>(last - first);
       }

@@ -623,6 +623,12 @@ constexpr auto named_diagonal(auto& c, const Call& call, hlo::Value x) -> Diagon
   const std::size_t rank = c.builder().rank(x);
   return diagonal_of(c, call, x, c.dim(call, "dim1", rank), c.dim(call, "dim2", rank), "offset");
 }
+/// The elements of a diagonal of `x`, as its last dimension.
+constexpr auto take_diagonal(auto& c, const Call& call, const Diagonal& d, hlo::Value x) -> hlo::Value {
+  if (d.index.dims.empty()) return {};
+  if (d.index.count() == 0) return c.full(c.result_shape(call), 0);
+  return c.builder().transpose(gather(c, x, d.index), d.to_last);
+}
 /// A tensor of zeros but for a diagonal.
 constexpr auto with_diagonal(auto& c, const Call& call, const Diagonal& d, hlo::Value values) -> hlo::Value {
   if (d.index.dims.empty()) return {};
@@ -637,9 +643,7 @@ struct LowerDiagonal {
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.tensor(call, call.schema().find("self") ? "self" : "A");
     const detail::Diagonal d = detail::named_diagonal(c, call, x);
-    if (d.index.dims.empty()) return {};
-    if (d.index.count() == 0) return c.full(c.result_shape(call), 0);
-    return c.builder().transpose(detail::gather(c, x, d.index), d.to_last);
+    return detail::take_diagonal(c, call, d, x);
   }
 };
 
@@ -671,9 +675,7 @@ struct LowerDiag {
     const hlo::Value matrix = is_matrix ? x : c.full(c.result_shape(call), 0);
     const detail::Diagonal d = detail::diagonal_of(c, call, matrix, 0, 1, "diagonal");
     if (!is_matrix) return detail::with_diagonal(c, call, d, x);
-    if (d.index.dims.empty()) return {};
-    if (d.index.count() == 0) return c.full(c.result_shape(call), 0);
-    return c.builder().transpose(detail::gather(c, x, d.index), d.to_last);
+    return detail::take_diagonal(c, call, d, x);
   }
 };
 

@@ -4,11 +4,13 @@
 #include <fxpass/lower/convolution.hpp>
 #include <fxpass/lower/indexing.hpp>
 #include <fxpass/lower/reductions.hpp>
+#include <fxpass/lower/shape_ops.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 /// @file
 /// Pooling over the last one to three dimensions. Averages of halves are summed in float32.
@@ -74,6 +76,11 @@ struct BestSoFar {
     place = b.select(is_better, other_place, place);
   }
 };
+
+/// The places [begin, end) of a dimension that an adaptive pool makes one of; parts overlap where the sizes do not divide.
+constexpr auto adaptive_part(std::int64_t part, std::int64_t size, std::int64_t parts) -> std::pair<std::int64_t, std::int64_t> {
+  return {part * size / parts, ((part + 1) * size + parts - 1) / parts};
+}
 
 }  // namespace detail
 
@@ -207,20 +214,13 @@ struct LowerAdaptiveAvgPool {
     Pool<double> weights;
     weights.resize(static_cast<std::uint32_t>(size * parts), 0.0);
     for (std::int64_t part = 0; part < parts; ++part) {
-      const std::int64_t first = part * size / parts, last = ((part + 1) * size + parts - 1) / parts;
+      const auto [first, last] = detail::adaptive_part(part, size, parts);
       for (std::int64_t i = first; i < last; ++i)
         weights[static_cast<std::uint32_t>(i * parts + part)] = 1.0 / static_cast<double>(last - first);
     }
     const hlo::Value matrix = b.constant(b.dtype(x), {size, parts}, weights.view());
     const hlo::Value y = b.dot_general(x, matrix, {{static_cast<std::int64_t>(d)}, {0}, {}, {}}, b.dtype(x));
-    // The product puts the new dimension last.
-    hlo::Dims order;
-    for (std::size_t i = 0; i + 1 < b.rank(y); ++i) {
-      if (i == d) order.push_back(static_cast<std::int64_t>(b.rank(y)) - 1);
-      order.push_back(static_cast<std::int64_t>(i));
-    }
-    if (d + 1 == b.rank(y)) order.push_back(static_cast<std::int64_t>(d));
-    return b.transpose(y, order);
+    return detail::last_moved_to(c, y, d);  // the product puts the new dimension last
   }
 };
 
@@ -242,8 +242,10 @@ struct LowerAdaptiveMaxPool {
       spatial.push_back(from[d]);
       spatial_dims.push_back(static_cast<std::int64_t>(d));
       std::int64_t width = 1;
-      for (std::int64_t part = 0; part < to[d]; ++part)
-        width = std::max(width, end_of(part, from[d], to[d]) - start_of(part, from[d], to[d]));
+      for (std::int64_t part = 0; part < to[d]; ++part) {
+        const auto [begin, end] = detail::adaptive_part(part, from[d], to[d]);
+        width = std::max(width, end - begin);
+      }
       widest.push_back(width);
       offsets *= width;
     }
@@ -265,12 +267,6 @@ struct LowerAdaptiveMaxPool {
   }
 
  private:
-  static constexpr auto start_of(std::int64_t part, std::int64_t size, std::int64_t parts) -> std::int64_t {
-    return part * size / parts;
-  }
-  static constexpr auto end_of(std::int64_t part, std::int64_t size, std::int64_t parts) -> std::int64_t {
-    return ((part + 1) * size + parts - 1) / parts;
-  }
   /// Element `offset` of each part of dimension `d`; where a part is shorter its last one, with no place.
   static constexpr void take_part(auto& c, hlo::Value& value, hlo::Value& place, std::size_t d, std::int64_t parts,
                                   std::int64_t offset) {
@@ -278,7 +274,8 @@ struct LowerAdaptiveMaxPool {
     const std::int64_t size = b.dims(value)[d];
     Pool<std::int64_t> places, is_there;
     for (std::int64_t part = 0; part < parts; ++part) {
-      const std::int64_t at = start_of(part, size, parts) + offset, end = end_of(part, size, parts);
+      const auto [begin, end] = detail::adaptive_part(part, size, parts);
+      const std::int64_t at = begin + offset;
       places.push_back(at < end ? at : end - 1);
       is_there.push_back(at < end ? 1 : 0);
     }

@@ -485,8 +485,8 @@ struct LowerHistogram {
     hlo::Value from = c.scalar(type, low.real), to = c.scalar(type, high.real);
     if (low.real == high.real && count != 0) {
       // The numbers of the tensor themselves are the ends; equal ones are moved apart by 1.
-      from = reduce_all(c, x, hlo::Opcode::minimum);
-      to = reduce_all(c, x, hlo::Opcode::maximum);
+      from = detail::reduce(c, x, {0}, hlo::Opcode::minimum);
+      to = detail::reduce(c, x, {0}, hlo::Opcode::maximum);
     }
     const hlo::Value is_point = b.compare(from, to, hlo::Direction::eq), one = c.scalar(type, 1.0);
     const hlo::Value first = b.select(is_point, b.subtract(from, one), from), last = b.select(is_point, b.add(to, one), to);
@@ -499,11 +499,6 @@ struct LowerHistogram {
     const hlo::Value is_in = b.compare(b.broadcast_in_dim(number, pairs, {0}), b.iota({type, pairs}, 1), hlo::Direction::eq);
     const hlo::Value counted = b.and_(is_in, b.broadcast_in_dim(is_inside, pairs, {0}));
     return b.convert(detail::reduce(c, b.convert(counted, type), {0}, hlo::Opcode::add), result.dtype);
-  }
-
- private:
-  static constexpr auto reduce_all(auto& c, hlo::Value x, hlo::Opcode how) -> hlo::Value {
-    return detail::reduce(c, x, {0}, how);
   }
 };
 

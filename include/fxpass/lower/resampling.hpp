@@ -3,6 +3,7 @@
 
 #include <fxpass/lower/indexing.hpp>
 #include <fxpass/lower/lowering.hpp>
+#include <fxpass/lower/shape_ops.hpp>
 
 #include <array>
 #include <cstddef>
@@ -208,14 +209,7 @@ constexpr auto resample_by(auto& c, hlo::Value x, std::size_t d, std::int64_t ou
   const hlo::Value weights = b.constant(b.dtype(x), {b.dims(x)[d], out}, matrix.view());
   const hlo::Value y = b.dot_general(x, weights, {{static_cast<std::int64_t>(d)}, {0}, {}, {}}, b.dtype(x),
                                      hlo::Precision::highest);
-  // The product puts the new dimension last.
-  hlo::Dims order;
-  for (std::size_t i = 0; i + 1 < b.rank(y); ++i) {
-    if (i == d) order.push_back(static_cast<std::int64_t>(b.rank(y)) - 1);
-    order.push_back(static_cast<std::int64_t>(i));
-  }
-  if (d + 1 == b.rank(y)) order.push_back(static_cast<std::int64_t>(d));
-  return b.transpose(y, order);
+  return last_moved_to(c, y, d);  // the product puts the new dimension last
 }
 
 constexpr auto resample_by_matrix(auto& c, const Call& call, hlo::Value x, const auto& factor, bool align_corners,

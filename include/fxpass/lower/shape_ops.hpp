@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -14,6 +15,18 @@
 /// each is a value of its own, and XLA sees to it that nothing is copied needlessly.
 
 namespace fxpass {
+
+namespace detail {
+
+/// `x` with its last dimension as dimension `d`.
+constexpr auto last_moved_to(auto& c, hlo::Value x, std::size_t d) -> hlo::Value {
+  const std::size_t last = c.builder().rank(x) - 1;
+  hlo::Dims order;
+  for (std::size_t i = 0; i <= last; ++i) order.push_back(static_cast<std::int64_t>(i < d ? i : i == d ? last : i - 1));
+  return c.builder().transpose(x, order);
+}
+
+}  // namespace detail
 
 /// The argument itself: aliases, copies in memory, noise of tracing.
 struct LowerIdentity {

@@ -207,7 +207,8 @@ class SweepCourse {
       : replaced_(passes),
         sweep_(graph, replaced_.data()),
         wants_(graph, set_of),
-        may_run_graphs_(!graph.subgraphs().empty()) {}
+        may_run_graphs_(!graph.subgraphs().empty()),
+        only_wanted_(!may_run_graphs_) {}
 
   [[nodiscard]] static constexpr auto bit(std::size_t pass) -> PassSet { return PassSet{1} << pass; }
   [[nodiscard]] constexpr auto is_running(std::size_t pass) const -> bool { return (running_ & bit(pass)) != 0; }
@@ -217,11 +218,11 @@ class SweepCourse {
   [[nodiscard, gnu::always_inline]] constexpr auto find_place(std::uint32_t& i, std::uint32_t count) -> bool {
     const Graph& graph = sweep_.graph();
     for (;; ++i) {
-      if (!has_replaced_ && !may_run_graphs_) i = wants_.find(graph.nodes().first(count), i, running_);
+      if (only_wanted_) i = wants_.find(graph.nodes().first(count), i, running_);
       if (i >= count) return false;
       place_ = NodeId{i};
       wanted_ = wants_[graph.node(place_)] & running_;
-      if (wanted_ == 0 && !uses_replaced(place_) && !runs_graphs(place_)) continue;
+      if (wanted_ == 0 && !uses_replaced(place_) && !(may_run_graphs_ && sweep_.graph().runs_graphs(place_))) continue;
       here_.clear();
       has_changed_ = false;
       return true;
@@ -229,7 +230,8 @@ class SweepCourse {
   }
   /// Whether the turn of a pass is an empty one.
   [[nodiscard, gnu::always_inline]] constexpr auto has_nothing_to_do(std::size_t pass) const -> bool {
-    return (wanted_ & bit(pass)) == 0 && (!has_replaced_ || replaced_[pass].empty() || !is_running(pass));
+    return (wanted_ & bit(pass)) == 0 &&
+           (only_wanted_ || !is_running(pass) || (!may_run_graphs_ && replaced_[pass].empty()));
   }
   [[gnu::always_inline]] constexpr void go_to(std::size_t pass, NodeId id) {
     sweep_.id_ = id;
@@ -257,6 +259,7 @@ class SweepCourse {
       has_replaced_ = has_replaced_ || !replaced_[pass].empty();
     }
     may_run_graphs_ = !sweep_.graph().subgraphs().empty();
+    only_wanted_ = !may_run_graphs_ && !has_replaced_;
     const std::uint32_t after = sweep_.graph().node_count();
     for (std::uint32_t n = count; n < after; ++n) behind.push_back(NodeId{n});
     if (after != count) behind.push_back(sweep_.id_);
@@ -316,12 +319,6 @@ class SweepCourse {
     }
     return false;
   }
-  [[nodiscard]] constexpr auto runs_graphs(NodeId id) const -> bool {
-    bool found = false;
-    if (may_run_graphs_)
-      sweep_.graph().for_each_subgraph(id, [&](std::uint32_t) { found = true; });
-    return found;
-  }
   /// In the arguments of node `user`, which uses itself what it stands for from then on.
   constexpr void replace_operands(Span<Argument> arguments, Replacements& replaced, NodeId user) {
     for (Argument& a : arguments) {
@@ -348,6 +345,7 @@ class SweepCourse {
   SweepOutcome outcome_;
 
  private:
+  bool only_wanted_;  ///< whether passes have nothing to do but where they want to: nothing is replaced, no graphs are inside
   PassSet running_ = static_cast<PassSet>(-1);  ///< who has not failed, and stands before all who have
   Pool<PassSet> has_visited_;                   ///< by graph inside the graph: who has
 };
@@ -399,7 +397,7 @@ class SweepRunner : SweepCourse {
 
   template <class Pass, class State>
   constexpr void turn(std::size_t number, const Pass& pass, State& state, Context& context) {
-    if (has_nothing_to_do(number) && !(may_run_graphs_ && is_running(number))) return;
+    if (has_nothing_to_do(number)) return;
     if (here_.empty()) {
       take(number, pass, state, context, place_, wanted_, here_);
     } else {

@@ -24,8 +24,8 @@ namespace detail {
 /// Whether a normalisation updates running statistics, as far as its arguments say: they have to be given, and the mode
 /// has to be that of training. True of all operators that are no normalisation.
 [[nodiscard]] constexpr auto may_update_statistics(const Graph& graph, NodeId id) -> bool {
+  if (!graph.op(id).has_statistics) return true;
   const Call call(graph, id);
-  if (!ops::is_statistics_writer(call.schema()) || ops::detail::has_out_tensor(call.schema())) return true;
   const bool in_training =
       call.boolean("training").value_or(true) && call.boolean("use_input_stats").value_or(true);
   return in_training && call.has("running_mean");
@@ -254,7 +254,7 @@ class AliasAnalyser {
 
   constexpr auto visit_call(const Graph& graph, NodeId id) -> Status {
     const Operator& op = graph.op(id);
-    if (runs_graphs(graph, id)) return visit_graph_call(graph, id);
+    if (graph.runs_graphs(id)) return visit_graph_call(graph, id);
     const bool is_tensor = graph.node(id).value_kind != ValueKind::sym_int && graph.node(id).value_kind != ValueKind::scalar;
     if (detail::lacks_schema(graph, op) && (op.writes || is_tensor))
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
@@ -407,11 +407,6 @@ class AliasAnalyser {
     for (const std::string_view known : operators)
       if (name == known) return true;
     return false;
-  }
-  [[nodiscard]] static constexpr auto runs_graphs(const Graph& graph, NodeId id) -> bool {
-    bool found = false;
-    graph.for_each_subgraph(id, [&](std::uint32_t) { found = true; });
-    return found;
   }
   constexpr auto visit_graph_call(const Graph& graph, NodeId id) -> Status {
     Status status;
@@ -823,16 +818,7 @@ class AliasAnalyser {
       if (base == one) return true;
     return false;
   }
-  /// Refuses operands other than the first that share memory with what is written.
-  /// Whether an operand beside the one that is written may share memory with it; there is rarely one.
-  [[nodiscard]] constexpr auto has_sharing_operands(const Graph& graph, NodeId id, std::uint32_t view_id) -> bool {
-    std::uint32_t sharers = 0;
-    graph.for_each_operand(id, [&](NodeId operand) {
-      const std::uint32_t other = analysis_->view_of(current(operand));
-      if (other != no_view && may_share(other, view_id)) ++sharers;
-    });
-    return sharers > 1;
-  }
+  /// Refuses operands beside the one that is written that may share memory with it, where that counts.
   [[nodiscard]] constexpr auto check_apart(const Graph& graph, NodeId id, std::uint32_t view_id) -> Status {
     NodeId shared = no_node;
     bool is_self = true;
@@ -843,7 +829,7 @@ class AliasAnalyser {
       if (is_target || other == no_view || !may_share(other, view_id)) return;
       if (!is_apart(analysis_->view(other), analysis_->view(view_id))) shared = operand;
     });
-    if (shared == no_node) return {};
+    if (shared == no_node || !reads_while_it_writes(graph.schema(graph.op(id)).base())) return {};
     return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                     text_of("reads '", graph.name(shared), "', which may share memory with the tensor that it writes; clone() "
                             "the operand first"));
@@ -874,14 +860,14 @@ class AliasAnalyser {
       };
       const std::uint64_t storage_hash = v.storage * 0x9e3779b97f4a7c15ULL;
       const std::uint32_t known = storages.find(storage_hash, is_storage);
-      const auto stretch_of_view = stretch(in_bytes(analysis_->geometry(v), byte_size(v.dtype)));
+      const auto stretch_of_view = stretch(bytes_of(v));
       Place place{view, is_written, stretch_of_view.second + 1, detail::IdTable::absent};
       if (known != detail::IdTable::absent) {
         place.earlier = last_of_storage[known];
         const std::int64_t end = places[place.earlier].end;
         if (stretch_of_view.first < end)
           for (std::uint32_t i = place.earlier; i != detail::IdTable::absent; i = places[i].earlier)
-            if ((is_written || places[i].is_written) && overlap(view, places[i].view)) overlapping = view;
+            if ((is_written || places[i].is_written) && overlap(v, analysis_->view(places[i].view))) overlapping = view;
         if (end > place.end) place.end = end;
       }
       const std::uint32_t index = places.push_back(place);
@@ -900,17 +886,17 @@ class AliasAnalyser {
                     text_of("writes into part of '", graph.name(analysis_->storage_of(overlapping).base),
                             "', another part of which overlaps it and is in a list of the same call"));
   }
-  [[nodiscard]] constexpr auto overlap(std::uint32_t a, std::uint32_t b) const -> bool {
-    const View& x = analysis_->view(a);
-    const View& y = analysis_->view(b);
-    return partially_overlap(in_bytes(analysis_->geometry(x), byte_size(x.dtype)),
-                             in_bytes(analysis_->geometry(y), byte_size(y.dtype)));
+  /// The places of a view in bytes: views of one storage may differ in their dtypes.
+  [[nodiscard]] constexpr auto bytes_of(const View& view) const -> Geometry {
+    return in_bytes(analysis_->geometry(view), byte_size(view.dtype));
+  }
+  [[nodiscard]] constexpr auto overlap(const View& a, const View& b) const -> bool {
+    return partially_overlap(bytes_of(a), bytes_of(b));
   }
   /// Whether two views of one storage certainly have no place in common.
   [[nodiscard]] constexpr auto is_apart(const View& a, const View& b) const -> bool {
     if (a.storage != b.storage || !a.has_geometry || !b.has_geometry) return false;
-    return are_apart(in_bytes(analysis_->geometry(a), byte_size(a.dtype)),
-                     in_bytes(analysis_->geometry(b), byte_size(b.dtype)));
+    return are_apart(bytes_of(a), bytes_of(b));
   }
   /// The first and the last place that a geometry takes.
   [[nodiscard]] static constexpr auto stretch(const Geometry& g) -> std::pair<std::int64_t, std::int64_t> {
@@ -929,9 +915,7 @@ class AliasAnalyser {
     const View& target = analysis_->view(view_id);
     const ops::WriteRule rule = graph.op(id).write_rule;
     if (rule == ops::WriteRule::out) return check_out_overlap(graph, id, view_id);
-    // A list is checked member by member, of which each may not look at all others again.
-    if (rule != ops::WriteRule::each && has_sharing_operands(graph, id, view_id) &&
-        reads_while_it_writes(graph.schema(graph.op(id)).base()))
+    if (rule == ops::WriteRule::same_dtype)  // as each operator that reads while it writes
       if (Status refused = check_apart(graph, id, view_id); !refused) return refused;
     if (!target.has_geometry) return {};
     bool overlaps = false;
@@ -940,8 +924,7 @@ class AliasAnalyser {
       if (other == no_view || other == view_id) return;
       const View& source = analysis_->view(other);
       if (source.storage == target.storage && source.has_geometry)
-        overlaps = overlaps || partially_overlap(in_bytes(analysis_->geometry(target), byte_size(target.dtype)),
-                                                 in_bytes(analysis_->geometry(source), byte_size(source.dtype)));
+        overlaps = overlaps || overlap(target, source);
     };
     // setitem does not read what it writes into; a kernel's operands are its own affair.
     if (rule == ops::WriteRule::setitem)

@@ -425,16 +425,11 @@ class OutOfPlaceRewriter {
 
   /// The functional twin on the newest values of what is given, in the dtype of `view`.
   constexpr auto functional(Sweep& sweep, const Twin& twin, ops::WriteRule rule, std::uint32_t view) -> Expected<NodeId> {
-    const Graph& graph = sweep.graph();
     const NodeId id = sweep.id();
     const Span<const TwinParameter> parameters = parameters_.view(twin.parameters);
     if (Status refused = check_operands(sweep, parameters, rule, view); !refused) return std::move(refused).error();
-    const auto result = result_dtype(sweep, parameters, rule, view);
+    const auto result = result_dtype_to_write(sweep, parameters, rule, view);
     if (!result) return result.error();
-    if (!can_cast(*result, dtype(view)))
-      return error_at(graph, id, DiagnosticCode::eager_would_raise,
-                      text_of("the result is ", dtype_info(*result).torch_name, ", which PyTorch does not write into a ",
-                              dtype_info(dtype(view)).torch_name, " tensor"));
     if (Status done = take_twin_arguments(sweep, twin, view); !done) return std::move(done).error();
     // Left to itself, cumsum makes int64 of integers.
     if (twin.makes_dtype && !gives(sweep, "dtype"))
@@ -587,6 +582,16 @@ class OutOfPlaceRewriter {
     if (rule == ops::WriteRule::floating && category(*promoted) <= DTypeCategory::integral) return DType::f32;
     return *promoted;
   }
+  /// The same; an error if PyTorch does not cast it to the dtype of `view`.
+  constexpr auto result_dtype_to_write(Sweep& sweep, Span<const TwinParameter> parameters, ops::WriteRule rule,
+                                       std::uint32_t view) const -> Expected<DType> {
+    const auto result = result_dtype(sweep, parameters, rule, view);
+    if (result && !can_cast(*result, dtype(view)))
+      return error_at(sweep.graph(), sweep.id(), DiagnosticCode::eager_would_raise,
+                      text_of("the result is ", dtype_info(*result).torch_name, ", which PyTorch does not write into a ",
+                              dtype_info(dtype(view)).torch_name, " tensor"));
+    return result;
+  }
 
   // Lists of tensors, results put into tensors -------------------------------------------------------------------------
   /// `_foreach_add_(xs, ys)` is `x.add_(y)` for each, one after the other.
@@ -709,14 +714,7 @@ class OutOfPlaceRewriter {
       -> Expected<DType> {
     const ops::WriteRule rule = ops::rule_of_result(Call(sweep.graph(), sweep.id()).schema());
     if (!is_only_result || rule == ops::WriteRule::unknown || twin.makes_dtype) return dtype(view);
-    Expected<DType> found = rule == ops::WriteRule::same_dtype || rule == ops::WriteRule::dropout
-                                ? Expected<DType>(dtype(view))
-                                : result_dtype(sweep, parameters_.view(twin.parameters), rule, view);
-    if (found && !can_cast(*found, dtype(view)))
-      return error_at(sweep.graph(), sweep.id(), DiagnosticCode::eager_would_raise,
-                      text_of("the result is ", dtype_info(*found).torch_name, ", which PyTorch does not write into a ",
-                              dtype_info(dtype(view)).torch_name, " tensor"));
-    return found;
+    return result_dtype_to_write(sweep, parameters_.view(twin.parameters), rule, view);
   }
   /// Whether the twin certainly gives what `dtype_of_result` says.
   [[nodiscard]] constexpr auto is_sure_of_dtype(Sweep& sweep, const Twin& twin, std::uint32_t view) const -> bool {

@@ -450,12 +450,6 @@ class ViewMaker {
     const std::uint32_t d = dim - added;
     return {v.parent, d, false, analysis_.sizes(parent)[d] != analysis_.sizes(v)[dim]};
   }
-  [[nodiscard]] static constexpr auto without(Span<const std::int64_t> numbers, std::uint32_t dim) -> Dims {
-    Dims result;
-    result.append(numbers.first(dim));
-    result.append(numbers.subspan(dim + 1));
-    return result;
-  }
   [[nodiscard]] constexpr auto has_geometry(std::uint32_t view) const -> bool {
     return analysis_.view(view).has_geometry && !analysis_.view(view).step.is_opaque();
   }
@@ -965,12 +959,6 @@ class ViewRules {
       result.push_back(from[i]);
       for (std::uint32_t k = result.size() - 1; k > 0 && result[k - 1] > result[k]; --k) std::swap(result[k - 1], result[k]);
     }
-    return result;
-  }
-  [[nodiscard]] static constexpr auto without(Span<const std::int64_t> numbers, std::uint32_t index) -> Dims {
-    Dims result;
-    result.append(numbers.first(index));
-    result.append(numbers.subspan(index + 1));
     return result;
   }
   /// Whether elements of the view are other than those that are stored: it conjugates or negates, and not twice.

@@ -11,7 +11,7 @@ import math
 import operator
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 
 FORMAT = "fxpass.fx"
@@ -35,6 +35,8 @@ def graph_module_to_json(gm, example_inputs=None):
     if example_inputs is not None and not any(_has_metadata(node) for node in calls):
         # The module's own attributes are real tensors; they are taken for fake ones as they come.
         FakeTensorProp(gm, FakeTensorMode(allow_non_fake_inputs=True)).propagate(*example_inputs)
+    elif any(_changes_shape(node) for node in calls):
+        _note_shapes(gm)
     operators = {}
     return {
         "format": FORMAT,
@@ -76,6 +78,40 @@ def _graph_text(graph, indent):
 
 def _has_metadata(node):
     return "example_value" in node.meta or "val" in node.meta
+
+
+# Operators after which a tensor has other sizes or strides.
+_SHAPE_CHANGES = {
+    "as_strided_",
+    "resize_",
+    "resize_as_",
+    "set_",
+    "set_data",
+    "squeeze_",
+    "swapaxes_",
+    "swapdims_",
+    "t_",
+    "transpose_",
+    "unsqueeze_",
+}
+
+
+def _changes_shape(node):
+    target = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
+    return target.split(".")[0] in _SHAPE_CHANGES and "example_value" in node.meta
+
+
+def _note_shapes(gm):
+    """Has `val` say of each node what it is when it is made. Dynamo keeps one fake tensor for all that is one tensor, which in
+    the end has the sizes and strides that the last change gave it."""
+    inputs = [node.meta["example_value"] for node in gm.graph.nodes if node.op == "placeholder"]
+    modes = [value.fake_mode for value in inputs if isinstance(value, FakeTensor)]
+    mode = modes[0] if modes else FakeTensorMode()
+    allowed, mode.allow_non_fake_inputs = mode.allow_non_fake_inputs, True
+    try:
+        FakeTensorProp(gm, mode).propagate_dont_convert_inputs(*inputs)
+    finally:
+        mode.allow_non_fake_inputs = allowed
 
 
 def _attribute(root, path):
@@ -168,7 +204,7 @@ class _GraphWriter:
         if node.op == "output":
             return result
         if _has_metadata(node):
-            key = "example_value" if "example_value" in node.meta else "val"
+            key = "val" if "val" in node.meta else "example_value"
             result["value"] = self.value(node.meta[key])
         elif example is not None:
             result["value"] = self.value(example)

@@ -1340,6 +1340,12 @@ group(
     filtered_cubic=resized("bicubic", size=(3, 6), antialias=True),
 )
 group(
+    "complex_numbers",
+    lambda: {"z": torch.complex(normal(2, 3), normal(2, 3, seed=1)), "w": torch.complex(normal(2, 3, seed=2), normal(2, 3, seed=3))},
+    lerp=lambda z, w: torch.view_as_real(torch.lerp(z, w, 0.25)),
+    lerp_tensor=lambda z, w: torch.view_as_real(torch.lerp(z, w, w)),
+)
+group(
     "spectra",
     lambda: {"x": normal(3, 6), "z": torch.complex(normal(3, 6), normal(3, 6, seed=1))},
     fft=lambda x, z: torch.view_as_real(torch.fft.fft(x)),

@@ -393,18 +393,82 @@ def test_a_tensor_that_becomes_a_view_of_itself(fxpassc, tmp_path, function):
     gm = torch.fx.symbolic_trace(function)
     x = torch.arange(24.0).reshape(4, 6)
     dump(gm, tmp_path / "graph.json", [x.clone()])
+    check_rewritten(fxpassc, tmp_path, function, x)
+
+
+def check_rewritten(fxpassc, tmp_path, function, x):
     expected_x = x.clone()
     expected = function(expected_x)
     code, signature = fxpassc.compile(tmp_path / "graph.json", "fx-python")
     results = emitted_function(code)(x.clone())
     text, signature = fxpassc.compile(tmp_path / "graph.json")
-    session = Session(Executable(text), signature, {"x": x})
+    name = signature["inputs"][0]["name"]
+    session = Session(Executable(text), signature, {name: x})
     outputs = session.run()
     outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
     written = {target: results[int(output)] for output, target in signature["io_map"].items()}
     for k, wanted in enumerate(expected):
         assert same(results[k], wanted) and same(outputs[k], wanted), f"output {k}"
-    assert same(written.get(0, x), expected_x) and same(session.get("x"), expected_x)
+    assert same(written.get(0, x), expected_x) and same(session.get(name), expected_x)
+
+
+def sliced_after_transposing(x):
+    y = x.clone()
+    y.t_()
+    y[1:].add_(1)
+    return x * 1, y[-1] * 1
+
+
+def sliced_after_unsqueezing(x):
+    y = x.clone()
+    y.unsqueeze_(0)
+    y[:, :, 1:].add_(1)
+    return x * 1, y * 1
+
+
+def part_and_whole(x):
+    y = x.clone()
+    part = y[:, 1:]
+    part.t_()
+    part[1:].mul_(2)
+    y.t_()
+    y[0].add_(1)
+    return x * 1, y * 1, part * 1
+
+
+def one_more_dimension_then_one_less(x):
+    row = x[-1]
+    row.unsqueeze_(0)
+    row[0, -1].fill_(9)
+    row.squeeze_(0)
+    row[1:].mul_(2)
+    return x * 1, row * 1
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        transposed_copy,
+        unsqueezed_view,
+        several_times,
+        set_to_an_input,
+        sliced_after_transposing,
+        sliced_after_unsqueezing,
+        part_and_whole,
+        one_more_dimension_then_one_less,
+    ],
+    ids=lambda function: function.__name__,
+)
+def test_dynamo_notes_what_a_tensor_is_in_the_end(fxpassc, tmp_path, function):
+    """The same fake tensor stands for y before and after `y.t_()`."""
+
+    def backend(gm, example_inputs):
+        dump(gm, tmp_path / "graph.json", example_inputs)
+        return gm.forward
+
+    x = torch.arange(24.0).reshape(4, 6)
+    torch.compile(function, backend=backend, fullgraph=True)(x.clone())
+    check_rewritten(fxpassc, tmp_path, function, x)
 
 
 def transposed_input(x):

@@ -548,6 +548,14 @@ constexpr auto refuses_what_cannot_be_carried_out(bool is_first_half) -> bool {
     return b;
   };
   // A view of x that its operator decides, or a number that is not known.
+  const auto transposed_copy = [](std::initializer_list<SymInt> noted) {  // of the copy, before it is transposed
+    GraphBuilder b;
+    const NodeId x = b.placeholder("x", b.tensor(DType::f32, {4, 3}));
+    const NodeId y = b.call_method("clone", {x}, b.tensor(DType::f32, noted));
+    b.call_method("t_", {y}, b.tensor(DType::f32, {3, 4}));
+    b.output({y});
+    return b;
+  };
   const auto through = [](std::string_view view, std::string_view stride) {
     GraphBuilder b;
     const SymInt sizes[] = {4, 3};
@@ -565,6 +573,8 @@ constexpr auto refuses_what_cannot_be_carried_out(bool is_first_half) -> bool {
            refused(windows(6, true, false), DiagnosticCode::unsupported_mutation, "cannot invert") &&
            accepted(windows(3, true, false)) &&
            refused(method("t_"), DiagnosticCode::unsupported_mutation, "its owner would see") &&
+           accepted(transposed_copy({4, 3})) &&
+           refused(transposed_copy({3, 4}), DiagnosticCode::unsupported_mutation, "of another shape than the graph says") &&
            refused(method("retain_grad"), DiagnosticCode::unsupported_mutation, "aten.retain_grad") &&
            refused(method("frobnicate_"), DiagnosticCode::unsupported_mutation, "frobnicate_") &&
            accepted(method("neg_"));

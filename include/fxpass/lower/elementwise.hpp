@@ -443,7 +443,8 @@ struct LowerLerp {
     const hlo::Value difference = b.subtract(end, start);
     const hlo::Value from_start = b.add(start, b.multiply(weight, difference));
     const hlo::Value from_end = b.subtract(end, b.multiply(difference, b.subtract(c.full_like(weight, 1), weight)));
-    const hlo::Value is_near = b.compare(b.abs(weight), c.full_like(weight, 0.5), hlo::Direction::lt);
+    const hlo::Value part = b.abs(weight);  // a real number of a complex one
+    const hlo::Value is_near = b.compare(part, c.full_like(part, 0.5), hlo::Direction::lt);
     return c.to_result(call, b.select(is_near, from_start, from_end));
   }
 };

@@ -87,6 +87,11 @@ struct AliasingOutputRewritePass {
                       text_of(Call(graph, id).name(), " makes of its tensor what is no view of elements that are there"));
     state.has_changed = true;
     if (Status visited = state.analyser.visit(graph, id); !visited) return visited;
+    if (!agrees_with_metadata(*state.analysis, graph, id, (*names)[0]))
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of("makes of '", graph.name((*names)[0]), "' a tensor of another shape than the graph says: what it "
+                              "says of '", graph.name((*names)[0]), "' has to hold before this change; note shapes as tensors "
+                              "are made, as torch.fx.passes.fake_tensor_prop does"));
     for (Argument& a : graph.mutable_arguments(id))
       if (a.is_node()) a = Argument(sweep.replacement(a.node())).with_keyword(a.keyword());
     for (const NodeId of : *names) sweep.editor().replace_uses(of, id);
@@ -121,6 +126,17 @@ struct AliasingOutputRewritePass {
     if (row == ops::no_row) return false;
     sweep.editor().retarget(id, text_of("torch.ops.", ops::schema(row).name()));
     return true;
+  }
+  /// Whether the view that `object` becomes has the sizes that its metadata states. Dynamo notes of a tensor what it is in the
+  /// end, wherever it is noted.
+  static constexpr auto agrees_with_metadata(const AliasAnalysis& analysis, const Graph& graph, NodeId id, NodeId object)
+      -> bool {
+    const auto stated = geometry_of(graph, id);
+    const std::uint32_t found = analysis.view_of(id);
+    if (!stated || found == no_view || !analysis.view(found).has_geometry) return true;
+    if (const auto before = geometry_of(graph, object); before && Call(graph, id).schema().base() == "aten.unsqueeze")
+      return stated->rank() == before->rank() + 1;
+    return same_elements(stated->sizes.view(), analysis.sizes(analysis.view(found)));
   }
   /// A tensor of another shape holds the first elements of the old one, as far as these lie one after the other.
   static constexpr auto make_resized(Sweep& sweep) -> bool {

@@ -10,8 +10,11 @@ import subprocess
 
 import pytest
 import torch
-from capture import Function, capture, state_of
+import torch._inductor.config
+from capture import Function, assert_close, capture, state_of
 from conftest import TIMEOUT_SECONDS
+from fx_to_json import dump
+from torch._dynamo.backends.common import aot_autograd
 from test_eager_cases import Mixed, check, numbers
 from xla_runner import Executable, Session
 
@@ -197,6 +200,20 @@ PROGRAMS = {
 PROGRAMS["of_a_buffer"] = Mixed(of_a_buffer, state=numbers(4, 3), steps=torch.zeros((), dtype=torch.int64))
 
 
+# Those whose operators examples/own_write.cpp lowers.
+LOWERED = [
+    "view_of_an_input",
+    "by_keywords",
+    "an_intermediate",
+    "one_input_twice",
+    "a_list",
+    "a_list_of_pieces",
+    "between_other_writes",
+    "of_a_buffer",
+    "whole_numbers",
+]
+
+
 def case(name):
     function = PROGRAMS[name]
     module = function if isinstance(function, torch.nn.Module) else Function(function)
@@ -244,7 +261,7 @@ def test_carried_out_as_python(fxpassc, tmp_path, name, form):
     module, inputs = case(name)
     captured = capture(module, inputs, form, tmp_path / "captured")
     state = {**captured.constants, **state_of(copy.deepcopy(module), inputs)}
-    code, signature = fxpassc.compile(captured.path, "fx-python", *options_for(form))
+    code, signature = fxpassc.compile(captured.path, "fx-python", "--verify-each", *options_for(form))
     results, after = run_python(code, signature, captured, state)
     check(results, after, module, inputs, form, "Python")
 
@@ -263,6 +280,41 @@ def test_rewritten_graphs_read_back(fxpassc, tmp_path, name):
         assert once["operators"][target] == schema and schema.startswith("mylib::")
 
 
+@pytest.mark.parametrize("is_second_form", [False, True], ids=["auto_functionalized", "auto_functionalized_v2"])
+@pytest.mark.parametrize("name", ["view_of_an_input", "several_written", "a_list", "none_written", "one_input_twice"])
+def test_graphs_of_aot_autograd(fxpassc, fxpassc_path, tmp_path, name, is_second_form):
+    """Both of PyTorch's own forms, as PyTorch runs them."""
+    module, inputs = case(name)
+    graphs = []
+
+    def compiler(gm, example_inputs):
+        dump(gm, tmp_path / "graph.json", example_inputs)
+        graphs.append(gm)
+        return gm.forward
+
+    torch._dynamo.reset()
+    with torch._inductor.config.patch(enable_auto_functionalized_v2=is_second_form):
+        backend = aot_autograd(fw_compiler=compiler)
+        torch.compile(module, backend=backend, fullgraph=True, dynamic=False)(*(t.clone() for t in inputs.values()))
+    (gm,) = graphs
+    calls = [str(node.target) for node in gm.graph.nodes if "auto_functionalized" in str(node.target)]
+    assert calls and all(call.endswith("_v2") == is_second_form for call in calls)
+    expected = gm(*(t.clone() for t in inputs.values()))
+    code, _ = fxpassc.compile(tmp_path / "graph.json", "fx-python", "--verify-each")
+    assert "auto_functionalized_v2" not in code
+    scope = {}
+    exec(compile(code, "rewritten.py", "exec"), scope)
+    outputs = scope["forward"](*(t.clone() for t in inputs.values()))
+    for k, (actual, wanted) in enumerate(zip(outputs, expected, strict=True)):
+        assert_close(actual, wanted, f"output {k}")
+    if name in LOWERED:
+        session = compiled_by_own_write(fxpassc_path, tmp_path / "graph.json", tmp_path)(
+            dict(zip([node.name for node in gm.graph.nodes if node.op == "placeholder"], inputs.values(), strict=True))
+        )
+        for k, (actual, wanted) in enumerate(zip(session.run(), expected, strict=True)):
+            assert_close(actual, wanted, f"XLA: output {k}")
+
+
 def own_write(fxpassc_path):
     """The program of examples/own_write.cpp, built beside fxpassc."""
     program = fxpassc_path.parent.parent / "example.own_write"
@@ -270,26 +322,27 @@ def own_write(fxpassc_path):
     return program
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(
-    "name",
-    ["view_of_an_input", "by_keywords", "an_intermediate", "one_input_twice", "a_list", "a_list_of_pieces",
-     "between_other_writes", "of_a_buffer", "whole_numbers"],
-)
-def test_lowered_by_lowerings_of_their_own(fxpassc_path, tmp_path, name, form):
-    module, inputs = case(name)
-    captured = capture(module, inputs, form, tmp_path / "captured")
-    hlo, signature = tmp_path / "out.hlo", tmp_path / "out.json"
+def compiled_by_own_write(fxpassc_path, path, directory):
+    """What makes a session of values of the inputs."""
+    hlo, signature = directory / "out.hlo", directory / "out.json"
     result = subprocess.run(
-        [own_write(fxpassc_path), captured.path, hlo, signature],
+        [own_write(fxpassc_path), path, hlo, signature],
         capture_output=True,
         text=True,
         timeout=TIMEOUT_SECONDS,
         check=False,
     )
     assert result.returncode == 0, result.stderr
+    return lambda values: Session(Executable(hlo.read_text()), json.loads(signature.read_text()), values)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", LOWERED)
+def test_lowered_by_lowerings_of_their_own(fxpassc_path, tmp_path, name, form):
+    module, inputs = case(name)
+    captured = capture(module, inputs, form, tmp_path / "captured")
     state = {**captured.constants, **state_of(copy.deepcopy(module), inputs)}
-    session = Session(Executable(hlo.read_text()), json.loads(signature.read_text()), captured.values(state))
+    session = compiled_by_own_write(fxpassc_path, captured.path, tmp_path)(captured.values(state))
     results = session.run()
     check(results, {owner: session.get(key) for key, owner in captured.names.items()}, module, inputs, form, "HLO")
 

@@ -118,6 +118,17 @@ constexpr auto branch_after(Graph branch) -> Text {
   return text_of(graph->subgraphs()[0]);
 }
 
+constexpr auto custom_operators_write_operands_of_a_branch() -> bool {
+  Branch g;
+  g.b.declare_operator("torch.ops.mylib.scale_.default", "mylib.scale_.default(Tensor(a!) x, float by) -> ()");
+  g.b.call_function("torch.ops.mylib.scale_.default", {g.x, 2.0});
+  const auto graph = run(with_branch(g.returning(g.method("clone", {g.x}))));
+  return graph && graph->outputs().size() == 2 && graph->outputs()[1].input == 1 &&
+         contains(text_of(graph->subgraphs()[0]), "args = (mylib.scale_.default,), kwargs = {x: %") &&
+         contains(text_of(graph->subgraphs()[0]), "operator.getitem](args = (%auto_functionalized, 1)");
+}
+FXPASS_TEST_TWICE(custom_operators_write_operands_of_a_branch)
+
 constexpr auto devices_in_a_branch_become_the_target() -> bool {
   Branch g;
   const NodeId there = g.b.call_function("torch.ops.aten.ones.default",

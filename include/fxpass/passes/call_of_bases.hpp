@@ -21,6 +21,7 @@ namespace fxpass {
 
 /// How a tensor that is written lies in its base.
 struct ViewOfBase {
+  /// What is said of it.
   enum class Kind : std::uint8_t { none, whole, slice, strided };
   Kind kind = Kind::none;  ///< none: None stands for the tensor
   std::uint32_t base = 0;  ///< among the bases
@@ -30,7 +31,7 @@ struct ViewOfBase {
 
 /// A parameter that is written.
 struct WrittenParameter {
-  std::string_view name;
+  std::string_view name;          ///< as the schema has it
   bool is_list = false;           ///< it is a list of tensors,
   bool is_none = false;           ///< or None in its place
   std::vector<ViewOfBase> views;  ///< one, or one for each member

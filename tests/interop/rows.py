@@ -127,6 +127,9 @@ ROWS = [
     row("F5b", "x[...] = 0."),
     row("F6", "x[i] = 0.", i=indices(0, 2)),
     row("F7a", "x[[0, 2]] = 0."),
+    row("F7d", "x[1:, [-1, 0]] = a", a=ones(3, 2)),
+    row("F7e", "x[[True, False, False, True]] = 5."),
+    row("F7f", "x[[0, 0]] += 1; o=x[[1, 2]]"),
     row("F7b", "x[None, 0] = 0."),
     row("F7c", "x[None] = 0."),
     row("F8a", "x[True] = 0."),
@@ -146,6 +149,7 @@ ROWS = [
     row("R9", "x.masked_fill_(x > 5, 0.)"),
     row("R10", "x.addcmul_(a, b, value=2)", a=ones(4, 3), b=ones(4, 3)),
     row("R11", "x.unsqueeze(0).expand(2, 4, 3).add_(1)"),
+    row("R11b", "x.unsqueeze(0).expand(1, 4, 3).add_(1)"),
     row("R12", "x.sub_(1).mul_(2); o=x.clone()"),
     row("R14", "x.as_strided((2, 2), (3, 1), 4).fill_(0)"),
 ]

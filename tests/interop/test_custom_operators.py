@@ -11,7 +11,7 @@ import subprocess
 import pytest
 import torch
 import torch._inductor.config
-from capture import Function, assert_close, capture, state_of
+from capture import Function, assert_close, capture, emitted_function, state_of
 from conftest import TIMEOUT_SECONDS
 from fx_to_json import dump
 from torch._dynamo.backends.common import aot_autograd
@@ -72,6 +72,14 @@ define("untagged_(Tensor(a!) x, float by) -> Tensor(a!)", scaled, lambda x, by: 
 define("with_list(Tensor(a!) x) -> Tensor[]", lambda x: [x.add_(1) * 2], lambda x: [x * 2])
 define("itself_and_more(Tensor(a!) x) -> (Tensor(a!), Tensor)", lambda x: (x.add_(1), x * 2), lambda x: (x, x * 2))
 
+
+
+@torch.library.custom_op("mylib::scale_rows", mutates_args={"x"})
+def scale_rows(x: torch.Tensor, by: torch.Tensor) -> None:
+    x.mul_(by.unsqueeze(-1))
+
+
+SCHEMAS.append(str(torch.ops.mylib.scale_rows.default._schema))
 mylib = torch.ops.mylib
 
 
@@ -170,6 +178,11 @@ def whole_numbers(x, y):
     return z
 
 
+def made_by_a_decorator(x, y):
+    scale_rows(x[:3], y)
+    return x.sum(0)
+
+
 def what_it_returns(x, y):
     row = mylib.scaled_(x[1], 2.0)
     row.add_(y)
@@ -194,6 +207,7 @@ PROGRAMS = {
         an_overload,
         between_other_writes,
         whole_numbers,
+        made_by_a_decorator,
         what_it_returns,
     ]
 }
@@ -236,12 +250,11 @@ def options_for(form, *names):
 
 
 def run_python(code, signature, captured, state):
-    scope = {}
-    exec(compile(code, "rewritten.py", "exec"), scope)
+    forward = emitted_function(code)
     owners = [captured.names[Session.key(entry)] for entry in signature["inputs"]]
     before = {owner: state[owner].clone() for owner in owners}
     arguments = [before[owner].clone() for owner in owners]
-    outputs = scope["forward"](*arguments)
+    outputs = forward(*arguments)
     for owner, argument in zip(owners, arguments, strict=True):
         assert torch.equal(argument, before[owner]), f"{owner} was written in place"
     after = dict(state)
@@ -302,9 +315,8 @@ def test_graphs_of_aot_autograd(fxpassc, fxpassc_path, tmp_path, name, is_second
     expected = gm(*(t.clone() for t in inputs.values()))
     code, _ = fxpassc.compile(tmp_path / "graph.json", "fx-python", "--verify-each")
     assert "auto_functionalized_v2" not in code
-    scope = {}
-    exec(compile(code, "rewritten.py", "exec"), scope)
-    outputs = scope["forward"](*(t.clone() for t in inputs.values()))
+    forward = emitted_function(code)
+    outputs = forward(*(t.clone() for t in inputs.values()))
     for k, (actual, wanted) in enumerate(zip(outputs, expected, strict=True)):
         assert_close(actual, wanted, f"output {k}")
     if name in LOWERED:
@@ -372,9 +384,8 @@ def test_of_a_printed_graph(fxpassc, tmp_path, name):
     result = fxpassc.run("compile", path, "-o", tmp_path / "out.py")
     assert result.returncode == 1 and "--custom-op" in result.stderr
     code, signature = fxpassc.compile(path, "fx-python", *stated())
-    scope = {}
-    exec(compile(code, "rewritten.py", "exec"), scope)
-    outputs = scope["forward"](*inputs.values())
+    forward = emitted_function(code)
+    outputs = forward(*inputs.values())
     assert signature["io_map"]
     after = {list(inputs)[target]: outputs[int(output)] for output, target in signature["io_map"].items()}
     check(outputs[: signature["original_output_count"]], after, module, inputs, "dynamo", "printed")

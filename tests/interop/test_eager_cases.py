@@ -206,6 +206,15 @@ def batch_norm_read_back(module, x):
     return y + module.mean.view(1, 3, 1)
 
 
+def cumulative_average(module, x):
+    """What batch norm does without a momentum, whose own form PyTorch does not capture: it asks for the counter's value."""
+    module.count.add_(1)
+    y = (x - x.mean((0, 2), keepdim=True)) / (x.var((0, 2), correction=0, keepdim=True) + 1e-5).sqrt()
+    module.mean.add_((x.mean((0, 2)) - module.mean) / module.count)
+    module.var.add_((x.var((0, 2)) - module.var) / module.count)
+    return y + module.mean.view(1, 3, 1)
+
+
 # Outputs and inputs ----------------------------------------------------------------------------------------------------
 def one_input_returned_thrice(x):
     x.add_(1)
@@ -359,6 +368,10 @@ RIGHT = {
         Mixed(instance_norm_read_back, mean=torch.zeros(3), var=torch.ones(3)), [randoms(29, 2, 3, 4, 2)]
     ),
     "batch_norm_read_back": (Mixed(batch_norm_read_back, mean=torch.zeros(3), var=torch.ones(3)), [randoms(27, 2, 3, 4)]),
+    "cumulative_average": (
+        Mixed(cumulative_average, mean=torch.zeros(3), var=torch.ones(3), count=torch.tensor(2)),
+        [randoms(28, 2, 3, 4)],
+    ),
     "one_input_returned_thrice": (one_input_returned_thrice, [numbers(2, 2)]),
     "swapped": (swapped, [torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])]),
     "overwritten_by_the_other": (overwritten_by_the_other, [torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])]),
@@ -455,3 +468,28 @@ def test_refused(fxpassc, tmp_path, name, form):
         out = tmp_path / "out"
         result = fxpassc.run("compile", captured.path, "-o", out, "--emit", emit)
         assert result.returncode == 1 and "error: " in result.stderr and not out.exists()
+
+
+def two_random_fills(x):
+    return torch.empty_like(x).uniform_(2.0, 3.0), torch.empty_like(x).uniform_(2.0, 3.0)
+
+
+def two_fills(x):
+    return torch.empty_like(x).fill_(2.0), torch.empty_like(x).fill_(3.0)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_two_random_fills_are_two_draws(fxpassc, tmp_path, form):
+    captured = capture(Function(two_random_fills), {"x": torch.zeros(4, 5)}, form, tmp_path / "captured")
+    code, _ = fxpassc.compile(captured.path, "fx-python")
+    first, second = emitted_function(code)(torch.zeros(4, 5))
+    assert first.shape == second.shape == (4, 5) and not torch.equal(first, second)
+    assert all(2 <= value < 3 for value in torch.cat([first, second]).flatten().tolist())
+    # HLO has no random numbers, so that they are asked for as an input; other fills are lowered.
+    result = fxpassc.run("compile", captured.path, "-o", tmp_path / "out.hlo")
+    assert result.returncode == 1 and "it draws random numbers, which have to be an input" in result.stderr
+    captured = capture(Function(two_fills), {"x": torch.zeros(4, 5)}, form, tmp_path / "twin")
+    hlo, signature = fxpassc.compile(captured.path)
+    session = Session(Executable(hlo), signature, captured.values({"x": torch.zeros(4, 5)}))
+    for actual, expected in zip(session.run(), (torch.full((4, 5), 2.0), torch.full((4, 5), 3.0)), strict=True):
+        assert_close(actual, expected, "fill")

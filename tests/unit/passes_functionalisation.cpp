@@ -137,6 +137,26 @@ constexpr auto a_value_is_cast_and_broadcast_as_eager_does() -> bool {
 }
 FXPASS_TEST_TWICE(a_value_is_cast_and_broadcast_as_eager_does)
 
+/// x[1:, [first, second]] = 5
+constexpr auto with_list_in_index(Argument first, Argument second) -> GraphBuilder {
+  Program p;
+  const Argument rows = p.b.slice(1, Argument());
+  p.b.call_function("operator.setitem", {p.x, p.b.tuple_of({rows, p.b.list({first, second})}), 5.0});
+  p.b.output({p.x});
+  return std::move(p.b);
+}
+constexpr auto a_list_in_an_index_is_a_tensor() -> bool {
+  const Text text = rewritten(with_list_in_index(0, -1));
+  constexpr std::string_view why = "an index that fxpass does not carry out, or that is out of range";
+  return contains(text, "call_function[target=torch.tensor](args = ([0, -1],), kwargs = {})") &&
+         contains(text, "aten.index_put.default](args = (%slice_1, [None, %tensor], %new_full)") &&
+         refused(with_list_in_index(0, 3), DiagnosticCode::unsupported_mutation, why) &&
+         refused(with_list_in_index(0, true), DiagnosticCode::unsupported_mutation, why) &&
+         refused(with_list_in_index(true, false), DiagnosticCode::unsupported_mutation, why) &&  // of three columns
+         accepted(with_list_in_index(0, 0));
+}
+FXPASS_TEST_TWICE(a_list_in_an_index_is_a_tensor)
+
 constexpr auto members_of_a_list_of_views_are_views() -> bool {
   Program p;
   const ValueSpec half = p.b.tensor(DType::f32, {2, 3});

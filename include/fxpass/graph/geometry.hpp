@@ -425,6 +425,15 @@ struct SliceArgument {
     items.push_back(index);
   return items;
 }
+/// Whether an item of a Python index is a list that stands for an index tensor: of integers, or of bools.
+[[nodiscard]] constexpr auto is_index_list(const Graph& graph, const Argument& item) -> bool {
+  if (!item.is(ArgumentKind::list)) return false;
+  const auto members = graph.children(item);
+  for (const Argument& member : members)
+    if (member.kind() != members[0].kind() || (!member.is(ArgumentKind::integer) && !member.is(ArgumentKind::boolean)))
+      return false;
+  return !members.empty();
+}
 /// How many dimensions of the tensor an item of a Python index stands for: a mask for as many as it has, None, Ellipsis
 /// and a bool for none, everything else for one.
 [[nodiscard]] constexpr auto dimensions_indexed(const Graph& graph, const Argument& item) -> std::uint32_t {

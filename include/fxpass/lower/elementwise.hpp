@@ -434,6 +434,15 @@ struct LowerAddCombined {
   }
 };
 
+/// a * b + c, as Inductor spells addcmul.
+struct LowerMultiplyAdd {
+  static constexpr std::string_view op = "prims.fma";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const auto [first, second, third] = c.operands(call, Meeting::arithmetic, "a", "b", "c");
+    return c.to_result(call, c.builder().add(third, c.builder().multiply(first, second)));
+  }
+};
+
 struct LowerLerp {
   static constexpr std::string_view op = "aten.lerp";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -505,7 +514,7 @@ using ElementwiseLowerings = lowerings<
     LowerClampOneSide<"aten.clamp_min", "min", hlo::Opcode::maximum>,
     LowerClampOneSide<"aten.clamp_max", "max", hlo::Opcode::minimum>,
     LowerAddCombined<"aten.addcmul", hlo::Opcode::multiply>, LowerAddCombined<"aten.addcdiv", hlo::Opcode::divide>,
-    LowerLerp,
+    LowerMultiplyAdd, LowerLerp,
     LowerConversion<"self", "aten.to", "aten.cpu", "aten._to_copy", "aten.type_as", "aten.to_dense", "aten.dequantize.self",
                     "aten._autocast_to_full_precision", "aten._autocast_to_reduced_precision">,
     LowerCopy>;

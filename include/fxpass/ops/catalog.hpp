@@ -13,7 +13,8 @@
 
 namespace fxpass::ops {
 
-/// Operators that Python has and ATen has not, in the same notation and sorted; `Any` stands for any argument.
+/// Operators that Python has and ATen has not, and one that Inductor adds to those of PyTorch, in the same notation and sorted;
+/// `Any` stands for any argument.
 inline constexpr const char* python_schemas[] = {
     ("higher_order.nki_kernel_wrapper.default(*, int kernel_idx, Any grid, str backend_config, "
      "Any operand_output_aliases, Any args, Any arg_names, int constant_args_key) -> Any"),
@@ -21,6 +22,7 @@ inline constexpr const char* python_schemas[] = {
      "Any operand_output_aliases, Any args, Any arg_names, int constant_args_key) -> Any"),
     "operator.getitem.default(Any self, Any index) -> Any",
     "operator.setitem.default(Tensor(a!) self, Any index, Any value) -> ()",
+    "prims.fma.default(Tensor a, Tensor b, Tensor c) -> Tensor",
 };
 
 /// Index of an operator overload in the catalog: ATen's schemas first, then Python's.

@@ -734,7 +734,8 @@ class OutOfPlaceRewriter {
     const Argument index = arguments[1];
     const Argument value = arguments[2];
     bool has_tensors = false;
-    for (const Argument& item : index_items(sweep.graph(), index)) has_tensors = has_tensors || item.is_node();
+    for (const Argument& item : index_items(sweep.graph(), index))
+      has_tensors = has_tensors || item.is_node() || item.is(ArgumentKind::list);
     if (has_tensors) return write(sweep, target.view, index_put(sweep, target, index, value));
     return write(sweep, target.view, value.is_node() ? fit(sweep, value.node(), target.view, true)
                                                      : filled(sweep, value, target.view));
@@ -756,6 +757,8 @@ class OutOfPlaceRewriter {
         const auto tensor = read(sweep, item.node());
         if (!tensor) return tensor.error();
         indices.push_back(*tensor);
+      } else if (item.is(ArgumentKind::list)) {
+        indices.push_back(index_tensor(sweep, item, target.view));
       } else if (item.is(ArgumentKind::ellipsis)) {
         for (std::uint32_t i = named; i < rank; ++i) indices.push_back(Argument());
       } else if (!item.is(ArgumentKind::integer)) {
@@ -769,6 +772,14 @@ class OutOfPlaceRewriter {
     if (!put_value) return put_value.error();
     return emit(sweep, "torch.ops.aten.index_put.default", {self, list, *put_value}, dtype(target.view),
                 sizes(target.view), target.view, true);
+  }
+  /// A list of an index as the tensor that it stands for.
+  constexpr auto index_tensor(Sweep& sweep, const Argument& list, std::uint32_t view) -> NodeId {
+    const auto members = sweep.graph().children(list);
+    Dims length;
+    length.push_back(static_cast<std::int64_t>(members.size()));
+    const DType type = members[0].is(ArgumentKind::boolean) ? DType::boolean : DType::i64;
+    return emit(sweep, "torch.tensor", {list.with_keyword({})}, type, length.view(), view, false);
   }
   constexpr auto index_put_value(Sweep& sweep, const Argument& value, std::uint32_t view) -> Expected<NodeId> {
     if (!value.is_node()) {

@@ -423,6 +423,17 @@ class ViewMaker {
           dim += taken;
           break;
         }
+        case ArgumentKind::list: {
+          const auto members = graph_.children(item);
+          if (!is_index_list(graph_, item) || dim >= static_cast<std::int64_t>(v.rank)) return result;
+          const std::int64_t size = analysis_.sizes(v)[static_cast<std::size_t>(dim)];
+          if (members[0].is(ArgumentKind::boolean) && static_cast<std::int64_t>(members.size()) != size) return result;
+          for (const Argument& member : members)
+            if (member.is(ArgumentKind::integer) && (member.integer() < -size || member.integer() >= size)) return result;
+          result.has_tensors = true;
+          ++dim;
+          break;
+        }
         default: return result;
       }
     }

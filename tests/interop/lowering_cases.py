@@ -1316,6 +1316,69 @@ group(
     last=lambda w, i, o, s: torch.embedding_bag(w, i, o, include_last_offset=True)[0],
 )
 
+# What Python spells otherwise than ATen ---------------------------------------------------------------------------
+
+group(
+    "python_images",
+    lambda: {"x": normal(2, 3, 6, 5), "columns": normal(2, 12, 20, seed=1), "grid": normal(2, 4, 3, 2, seed=2) * 1.3},
+    unfold=lambda x, columns, grid: F.unfold(x, (2, 3), padding=1, stride=(2, 1)),
+    unfold_numbers=lambda x, columns, grid: F.unfold(x, 2, 1, 0),
+    fold=lambda x, columns, grid: F.fold(columns, (6, 5), (2, 2)),
+    fold_numbers=lambda x, columns, grid: F.fold(columns[:, :, :16], 5, kernel_size=2),
+    grid_sample=lambda x, columns, grid: F.grid_sample(x, grid, align_corners=False),
+    grid_sample_border=lambda x, columns, grid: F.grid_sample(x, grid, "nearest", "border", True),
+    grid_sample_cubic=lambda x, columns, grid: F.grid_sample(x, grid, mode="bicubic", padding_mode="reflection"),
+    area=lambda x, columns, grid: F.interpolate(x, (4, 5), mode="area"),
+    upsample=lambda x, columns, grid: F.upsample(x, scale_factor=2, mode="bilinear", align_corners=True),
+    upsample_bilinear=lambda x, columns, grid: F.upsample_bilinear(x, (7, 9)),
+    upsample_nearest=lambda x, columns, grid: F.upsample_nearest(x, scale_factor=2),
+    adaptive=lambda x, columns, grid: F.adaptive_max_pool2d(x, (None, 2)),
+    adaptive_places=lambda x, columns, grid: F.adaptive_max_pool2d(x, 4, return_indices=True)[1],
+    adaptive_line=lambda x, columns, grid: F.adaptive_max_pool1d(x[0], 3),
+    max_places=lambda x, columns, grid: F.max_pool2d_with_indices(x, 2)[1],
+)
+group(
+    "python_losses",
+    lambda: {"x": normal(4, 5), "y": normal(4, 5, seed=1), "t": whole(4, low=0, high=2) * 2 - 1, "m": whole(4, 5, low=0, high=2)},
+    margin_ranking=lambda x, y, t, m: F.margin_ranking_loss(x[:, 0], y[:, 0], t, margin=0.3),
+    cosine_embedding=lambda x, y, t, m: F.cosine_embedding_loss(x, y, t, margin=0.2, reduction="sum"),
+    hinge_embedding=lambda x, y, t, m: F.hinge_embedding_loss(x[:, 0], t, reduction="none"),
+    poisson=lambda x, y, t, m: F.poisson_nll_loss(x, y.abs(), full=True),
+    poisson_plain=lambda x, y, t, m: F.poisson_nll_loss(x.abs(), y.abs(), log_input=False, reduction="sum"),
+    multilabel=lambda x, y, t, m: F.multilabel_soft_margin_loss(x, m),
+    multilabel_weighted=lambda x, y, t, m: F.multilabel_soft_margin_loss(x, m, weight=y[0], reduction="none"),
+    softmin=lambda x, y, t, m: F.softmin(x, dim=1),
+    softmin_half=lambda x, y, t, m: F.softmin(x, 0, dtype=bf16),
+)
+group(
+    "python_bags",
+    lambda: {"w": normal(6, 3), "i": torch.tensor([0, 2, 2, 4, 5, 1]), "o": torch.tensor([0, 2, 2, 5]), "s": normal(6, seed=4)},
+    mean=lambda w, i, o, s: F.embedding_bag(i, w, o),
+    sum=lambda w, i, o, s: F.embedding_bag(i, w, offsets=o, mode="sum", per_sample_weights=s),
+    rows=lambda w, i, o, s: F.embedding_bag(i.reshape(2, 3), w, mode="max"),
+    padding=lambda w, i, o, s: F.embedding_bag(i, w, o, padding_idx=-4),
+    last=lambda w, i, o, s: F.embedding_bag(i[:5], w, o, include_last_offset=True),
+)
+group(
+    "python_algebra",
+    lambda: {"a": normal(3, 4, 5), "b": normal(4, 5, 2, seed=1), "c": normal(4, 4, seed=2), "n": whole(4, 4, low=1)},
+    tensordot=lambda a, b, c, n: torch.tensordot(a, b),
+    tensordot_one=lambda a, b, c, n: torch.tensordot(a, b.mT, dims=0).sum(),
+    tensordot_lists=lambda a, b, c, n: torch.tensordot(a, b, dims=([2, 1], [1, 0])),
+    lu=lambda a, b, c, n: torch.lu(c)[0],
+    lu_pivots=lambda a, b, c, n: torch.lu(c, get_infos=True)[1],
+    stft=lambda a, b, c, n: torch.view_as_real(torch.stft(a.reshape(2, 30), 8, 3, return_complex=True)),
+    stft_zeros=lambda a, b, c, n: torch.view_as_real(
+        torch.stft(a.reshape(2, 30), 8, 3, pad_mode="constant", return_complex=True)
+    ),
+    rsub=lambda a, b, c, n: c.__rsub__(2),
+    rdiv=lambda a, b, c, n: c.__rdiv__(2.5),
+    rpow=lambda a, b, c, n: c.__rpow__(2),
+    rmod=lambda a, b, c, n: n.__rmod__(7),
+    rand=lambda a, b, c, n: n.__rand__(5),
+    rmatmul=lambda a, b, c, n: c.__rmatmul__(a.mT),
+)
+
 # Images and signals ----------------------------------------------------------------------------------------------
 
 group(
@@ -1387,5 +1450,6 @@ group(
     kron=lambda a, y, wide: torch.kron(a[0], wide),
     cross=lambda a, y, wide: torch.linalg.cross(y, y.flip(1)),
     norm=lambda a, y, wide: torch.linalg.matrix_norm(a, 1),
+    norm_by_default=lambda a, y, wide: torch.linalg.matrix_norm(a),
     cdist=lambda a, y, wide: torch.cdist(a, y.mT, p=1.5),
 )

@@ -30,7 +30,7 @@ import conftest
 import numpy
 import torch
 import torch.utils._pytree as pytree
-from capture import Function, capture
+from capture import FORMS, Function, capture
 from named_operators import NAMED, entries_of, named_entries
 from torch.testing._internal.common_device_type import toleranceOverride
 from torch.testing._internal.common_methods_invocations import op_db
@@ -207,7 +207,7 @@ def name_equal_elements(x, ours, theirs):
     return False
 
 
-def judge(fxpassc, entry, sample, directory):
+def judge(fxpassc, entry, sample, directory, form):
     """(outcome, reason, kind). Outcomes: right, wrong, refused, no export, eager raises."""
     program = Program(entry, sample)
     after = {name: tensor.clone() for name, tensor in program.inputs.items()}
@@ -219,12 +219,12 @@ def judge(fxpassc, entry, sample, directory):
     except Exception as error:
         return "eager raises", type(error).__name__, ""
     try:
-        captured = capture(program, program.inputs, "training", directory)
+        captured = capture(program, program.inputs, form, directory)
     except TooLong:
         raise
     except Exception as error:
         return "no export", f"{type(error).__name__}: {' '.join(str(error).split())[:120]}", ""
-    kind = kind_of(captured.path)
+    kind = "" if form == "dynamo" else kind_of(captured.path)
     out, signature = directory / "out.hlo", directory / "signature.json"
     result = fxpassc.run("compile", captured.path, "-o", out, "--signature", signature)
     if result.returncode == 1:
@@ -258,10 +258,10 @@ def judge(fxpassc, entry, sample, directory):
     return ("wrong", "; ".join(wrong)[:600], kind) if wrong else ("right", "", kind)
 
 
-def judge_safely(fxpassc, entry, sample, directory):
+def judge_safely(fxpassc, entry, sample, directory, form="training"):
     try:
         with warnings.catch_warnings(action="ignore"), torch.no_grad(), time_limit(SECONDS):
-            return judge(fxpassc, entry, sample, directory)
+            return judge(fxpassc, entry, sample, directory, form)
     except TooLong as error:
         return "wrong", str(error), ""
 
@@ -332,6 +332,7 @@ def main():
     parser.add_argument("--refusals", action="store_true", help="judge what test_op_samples.py does, and write what it refuses")
     parser.add_argument("--operator", action="append", help="entry of the database, or all of that name; may be repeated")
     parser.add_argument("--named", action="store_true", help="only the operators that named_operators.py names")
+    parser.add_argument("--form", choices=FORMS, default="training", help="what samples are captured as")
     parser.add_argument("--dtype", choices=DTYPES, action="append", help="float32 if none is given; may be repeated")
     parser.add_argument("--samples", type=int, default=4, help="of an entry")
     parser.add_argument("--again", action="append", default=[], help="outcomes that are judged again")
@@ -371,7 +372,7 @@ def main():
                 # What ends this process is told by the next one.
                 row = {"entry": entry, "dtype": dtype, "sample": number}
                 note(**row, outcome="wrong", reason="ended the process that judged it", kind="")
-                outcome, reason, kind = judge_safely(fxpassc, entry, sample, directory / "source")
+                outcome, reason, kind = judge_safely(fxpassc, entry, sample, directory / "source", arguments.form)
                 note(**row, outcome=outcome, reason=reason, kind=kind)
     chosen = [row for row in state.values() if (row["entry"], row["dtype"]) in set(pairs)]
     print(summary(chosen))

@@ -54,7 +54,7 @@ class ArgumentMatcher {
     if (!a.is_sequence()) {
       // A sized list such as int[2] takes a single value for all of its elements.
       const bool is_sized = open + 2 < type.size();
-      return (is_sized && takes_one(element, a)) || (a.is_none() && !is_sized);
+      return (is_sized && !a.is_none() && takes(element, a)) || (a.is_none() && !is_sized);
     }
     for (const Argument& child : graph_.children(a))
       if (!takes(element, child)) return false;

@@ -279,6 +279,18 @@ struct LowerSoftmax {
   }
 };
 
+/// `torch.nn.functional.softmin(input, dim, _stacklevel, dtype)`: softmax of the negative.
+struct LowerSoftmin {
+  static constexpr std::string_view op = "torch.nn.functional.softmin";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto input = c.python_argument(call, 0, "input"), dim = c.python_argument(call, 1, "dim");
+    if (!input || !dim || !dim->is(ArgumentKind::integer)) return c.unsupported(call, "along a dimension that is not known");
+    const hlo::Value x = c.accurate(c.to_result(call, b.negate(c.tensor(call, *input, "input"))));
+    return c.to_result(call, detail::softmax(c, x, c.wrapped_dim(call, dim->integer(), b.rank(x))));
+  }
+};
+
 struct LowerSafeSoftmax {
   static constexpr std::string_view op = "aten._safe_softmax";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -329,7 +341,7 @@ struct LowerNativeDropout {
 /// The lowerings of this file.
 using ActivationLowerings =
     lowerings<LowerRelu, LowerRelu6, LowerHardtanh, LowerSilu, LowerGelu, LowerLeakyRelu, LowerElu, LowerCelu, LowerSelu, LowerSoftplus,
-              LowerMish, LowerLogSigmoid, LowerHardsigmoid, LowerHardswish, LowerSoftmax, LowerSafeSoftmax,
+              LowerMish, LowerLogSigmoid, LowerHardsigmoid, LowerHardswish, LowerSoftmax, LowerSoftmin, LowerSafeSoftmax,
               LowerLogSoftmax, LowerDropout, LowerNativeDropout, LowerGlu, LowerPrelu, LowerRrelu>;
 
 }  // namespace fxpass

@@ -230,10 +230,10 @@ class LoweringContext {
     fail(call, DiagnosticCode::eager_would_raise, text_of("there is no dimension ", dim));
     return 0;
   }
-  /// Some dimensions in ascending order; all of them where the list is empty, None or not given.
+  /// Some dimensions in ascending order; all of them where the list, or its default, is empty or None.
   constexpr auto dims(const Call& call, std::string_view name, std::size_t rank) -> hlo::Dims {
     hlo::Dims given;
-    if (call.has(name)) given = integers(call, name);
+    if (call.has(name) || call.integers(name)) given = integers(call, name);
     if (given.empty()) return hlo::iota_dims(rank);
     std::array<bool, hlo::max_rank + 1> chosen{};
     for (const std::int64_t d : given) chosen[wrapped_dim(call, d, rank)] = true;

@@ -313,6 +313,65 @@ struct LowerIndexSelect {
   }
 };
 
+namespace detail {
+
+/// Rows of a table in bags: the indices that begin at each offset, up to the next one.
+struct Bags {
+  hlo::Value table;
+  hlo::Value indices;
+  hlo::Value offsets;
+  hlo::Value weights;                   ///< of the indices, if it is valid
+  std::optional<std::int64_t> padding;  ///< the row that does not count
+  std::int64_t mode = 0;                ///< 0: sums, 1: means, 2: the largest
+};
+
+/// The sum, mean or maximum of each bag, in the dtype of the table; 0 for an empty one.
+constexpr auto summed_bags(auto& c, const Call& call, const Bags& given) -> hlo::Value {
+  auto& b = c.builder();
+  const hlo::Value table = given.table, offsets = given.offsets;
+  const auto metas = c.graph().values(call.id());
+  if (!table.valid() || !given.indices.valid() || !offsets.valid() || metas.empty() || !metas[0].known) return {};
+  const std::int64_t count = b.shape(given.indices).element_count(), bags = c.shape_of(metas[0]).dims[0];
+  const std::int64_t width = b.dims(table)[1], mode = given.mode;
+  const DType type = ops::accumulate_type(b.dtype(table));
+  const hlo::Value rows = b.reshape(given.indices, {count});
+  // The bag of each index is the last one that begins before it or with it.
+  const std::int64_t begins = b.dims(offsets)[0];
+  const hlo::Dims pairs{count, begins};
+  const hlo::Value number = b.iota({b.dtype(offsets), pairs}, 0);
+  const hlo::Value has_begun = b.compare(b.broadcast_in_dim(offsets, pairs, {1}), number, hlo::Direction::le);
+  hlo::Value bag = b.reduce(b.convert(has_begun, DType::i64), b.constant(DType::i64, 0), {1},
+                            b.scalar_computation(hlo::Opcode::add, DType::i64));
+  bag = b.subtract(bag, c.full_like(bag, 1));
+  hlo::Value is_counted = b.full({DType::boolean, {count}}, true);
+  if (given.padding) is_counted = b.compare(rows, c.full_like(rows, *given.padding), hlo::Direction::ne);
+  hlo::Value values = b.convert(gather(c, table, index_of_dim(c, table, 0, rows)), type);
+  const hlo::Dims wide{count, width};
+  if (given.weights.valid()) {
+    const hlo::Value scale = b.convert(given.weights, type);
+    values = b.multiply(values, b.broadcast_in_dim(b.reshape(scale, {count}), wide, {0}));
+  }
+  // Every element of every bag is compared with all indices: no index is out of place.
+  const hlo::Dims cube{bags, count};
+  const hlo::Value is_in = b.and_(b.compare(b.iota({DType::i64, cube}, 0), b.broadcast_in_dim(bag, cube, {1}), hlo::Direction::eq),
+                                  b.broadcast_in_dim(is_counted, cube, {1}));
+  const hlo::Value sizes = b.reduce(b.convert(is_in, DType::i64), b.constant(DType::i64, 0), {1},
+                                    b.scalar_computation(hlo::Opcode::add, DType::i64));
+  const hlo::Dims all{bags, count, width};
+  const hlo::Value spread = b.broadcast_in_dim(values, all, {1, 2}), mask = b.broadcast_in_dim(is_in, all, {0, 1});
+  const auto over = [&](hlo::Value neutral, hlo::Opcode how) {
+    return b.reduce(b.select(mask, spread, b.broadcast(neutral, all)), neutral, {1}, b.scalar_computation(how, type));
+  };
+  hlo::Value result = over(mode == 2 ? b.lowest(type) : c.scalar(type, 0), mode == 2 ? hlo::Opcode::maximum : hlo::Opcode::add);
+  const hlo::Value one = c.full_like(sizes, 1), size = b.convert(b.maximum(sizes, one), type);
+  const hlo::Value is_empty = b.compare(sizes, c.full_like(sizes, 0), hlo::Direction::eq);
+  if (mode == 1) result = b.divide(result, b.broadcast_in_dim(size, b.dims(result), {0}));
+  result = b.select(b.broadcast_in_dim(is_empty, b.dims(result), {0}), c.full_like(result, 0), result);
+  return b.convert(result, b.dtype(table));
+}
+
+}  // namespace detail
+
 /// The sum, mean or maximum of the rows that the indices of each bag name. A list of bags says where each begins; in a table
 /// of indices each row is one.
 struct LowerEmbeddingBag {
@@ -320,58 +379,46 @@ struct LowerEmbeddingBag {
                                                       "aten._embedding_bag_forward_only"};
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
     auto& b = c.builder();
-    const hlo::Value table = c.tensor(call, "weight"), given = c.tensor(call, "indices"), offsets = c.tensor(call, "offsets");
-    const auto metas = c.graph().values(call.id());
-    if (!table.valid() || !given.valid() || !offsets.valid() || metas.empty() || !metas[0].known) return {};
-    const std::int64_t count = b.shape(given).element_count(), bags = c.shape_of(metas[0]).dims[0], width = b.dims(table)[1];
-    const std::int64_t mode = c.integer(call, "mode");
-    const DType type = ops::accumulate_type(b.dtype(table));
-    const hlo::Value rows = b.reshape(given, {count});
-    // The bag of each index is the last one that begins before it or with it.
-    const std::int64_t begins = b.dims(offsets)[0];
-    const hlo::Dims pairs{count, begins};
-    const hlo::Value number = b.iota({b.dtype(offsets), pairs}, 0);
-    const hlo::Value has_begun = b.compare(b.broadcast_in_dim(offsets, pairs, {1}), number, hlo::Direction::le);
-    hlo::Value bag = b.reduce(b.convert(has_begun, DType::i64), b.constant(DType::i64, 0), {1},
-                              b.scalar_computation(hlo::Opcode::add, DType::i64));
-    bag = b.subtract(bag, c.full_like(bag, 1));
-    hlo::Value is_counted = b.full({DType::boolean, {count}}, true);
+    detail::Bags bags{c.tensor(call, "weight"), c.tensor(call, "indices"), c.tensor(call, "offsets"), {}, {}, 0};
+    bags.mode = c.integer(call, "mode");
+    if (call.has("per_sample_weights")) bags.weights = c.tensor(call, "per_sample_weights");
     const std::int64_t padding = call.has("padding_idx") ? c.integer(call, "padding_idx") : -1;
-    if (padding >= 0 || call.schema().overload() == "padding_idx") {
-      const std::int64_t row = padding < 0 && call.has("padding_idx") ? padding + b.dims(table)[0] : padding;
-      if (call.has("padding_idx")) is_counted = b.compare(rows, c.full_like(rows, row), hlo::Direction::ne);
-    }
-    hlo::Value values = b.convert(gather(c, table, rows), type);
-    const hlo::Dims wide{count, width};
-    if (call.has("per_sample_weights")) {
-      const hlo::Value scale = b.convert(c.tensor(call, "per_sample_weights"), type);
-      values = b.multiply(values, b.broadcast_in_dim(b.reshape(scale, {count}), wide, {0}));
-    }
-    // Every element of every bag is compared with all indices: no index is out of place.
-    const hlo::Dims cube{bags, count};
-    const hlo::Value is_in = b.and_(b.compare(b.iota({DType::i64, cube}, 0), b.broadcast_in_dim(bag, cube, {1}), hlo::Direction::eq),
-                                    b.broadcast_in_dim(is_counted, cube, {1}));
-    const hlo::Value sizes = b.reduce(b.convert(is_in, DType::i64), b.constant(DType::i64, 0), {1},
-                                      b.scalar_computation(hlo::Opcode::add, DType::i64));
-    const hlo::Dims all{bags, count, width};
-    const hlo::Value spread = b.broadcast_in_dim(values, all, {1, 2}), mask = b.broadcast_in_dim(is_in, all, {0, 1});
-    const auto over = [&](hlo::Value neutral, hlo::Opcode how) {
-      return b.reduce(b.select(mask, spread, b.broadcast(neutral, all)), neutral, {1}, b.scalar_computation(how, type));
-    };
-    hlo::Value result = over(mode == 2 ? b.lowest(type) : c.scalar(type, 0), mode == 2 ? hlo::Opcode::maximum : hlo::Opcode::add);
-    const hlo::Value one = c.full_like(sizes, 1), size = b.convert(b.maximum(sizes, one), type);
-    const hlo::Value is_empty = b.compare(sizes, c.full_like(sizes, 0), hlo::Direction::eq);
-    if (mode == 1) result = b.divide(result, b.broadcast_in_dim(size, b.dims(result), {0}));
-    result = b.select(b.broadcast_in_dim(is_empty, b.dims(result), {0}), c.full_like(result, 0), result);
+    const bool counts_back = call.schema().overload() == "padding_idx";  // else -1 is none
+    if (call.has("padding_idx") && (padding >= 0 || counts_back) && bags.table.valid())
+      bags.padding = padding < 0 ? padding + b.dims(bags.table)[0] : padding;
     // The other results are notes for the gradient.
     Pool<hlo::Value> results;
-    results.push_back(b.convert(result, b.dtype(table)));
+    results.push_back(detail::summed_bags(c, call, bags));
     return results;
   }
+};
 
- private:
-  static constexpr auto gather(auto& c, hlo::Value table, hlo::Value rows) -> hlo::Value {
-    return detail::gather(c, table, detail::index_of_dim(c, table, 0, rows));
+/// `torch.nn.functional.embedding_bag(input, weight, offsets, max_norm, norm_type, scale_grad_by_freq, mode, sparse,
+/// per_sample_weights, include_last_offset, padding_idx)`: without offsets the rows of `input` are the bags.
+struct LowerPythonEmbeddingBag {
+  static constexpr std::string_view op = "torch.nn.functional.embedding_bag";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto tensor = [&](std::size_t position, std::string_view name) -> hlo::Value {
+      const auto given = c.python_argument(call, position, name);
+      return given ? c.tensor(call, *given, name) : hlo::Value{};
+    };
+    detail::Bags bags{tensor(1, "weight"), tensor(0, "input"), tensor(2, "offsets"), tensor(8, "per_sample_weights"), {}, 1};
+    if (!bags.table.valid() || !bags.indices.valid()) return c.unsupported(call, "without a table and indices");
+    if (!bags.offsets.valid()) {
+      if (b.rank(bags.indices) != 2) return c.fail(call, DiagnosticCode::eager_would_raise, "without offsets");
+      const hlo::Shape starts{DType::i64, {b.dims(bags.indices)[0]}};
+      bags.offsets = b.multiply(b.iota(starts, 0), c.full(starts, b.dims(bags.indices)[1]));
+    }
+    if (const auto mode = c.python_argument(call, 6, "mode"); mode && mode->is(ArgumentKind::string)) {
+      constexpr std::array<std::string_view, 3> names{"sum", "mean", "max"};
+      const std::string_view name = c.graph().text(mode->text());
+      for (std::size_t i = 0; i < names.size(); ++i)
+        if (names[i] == name) bags.mode = static_cast<std::int64_t>(i);
+    }
+    if (const auto padding = c.python_argument(call, 10, "padding_idx"); padding && padding->is(ArgumentKind::integer))
+      bags.padding = padding->integer() < 0 ? padding->integer() + b.dims(bags.table)[0] : padding->integer();
+    return detail::summed_bags(c, call, bags);
   }
 };
 
@@ -1033,7 +1080,7 @@ struct LowerOneHot {
 
 /// The lowerings of this file.
 using IndexingLowerings = lowerings<LowerIndex, LowerIndexPut, LowerMaskedScatter, LowerIndexSelect, LowerEmbedding,
-                                    LowerEmbeddingBag,
+                                    LowerEmbeddingBag, LowerPythonEmbeddingBag,
                                     LowerIndexCopy, LowerIndexAdd, LowerIndexFill, LowerGather, LowerScatter,
                                     LowerIndexReduce, LowerDiagonal, LowerDiagonalScatter, LowerDiagonalEmbedding,
                                     LowerDiag, LowerDiagFlat, LowerTrace, LowerTake, LowerPut, LowerTakeAlongDim, LowerMaskedIndex,

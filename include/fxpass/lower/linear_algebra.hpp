@@ -200,11 +200,15 @@ struct LowerKronecker {
 struct LowerTensorDot {
   static constexpr std::string_view op = "aten.tensordot";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const auto [x, y] = detail::two_of_one_type(c, call, "self", "other");
+    return contract(c, call, x, y, c.integers(call, "dims_self"), c.integers(call, "dims_other"));
+  }
+  /// Two tensors of one type, summed over those dimensions of each.
+  static constexpr auto contract(auto& c, const Call& call, hlo::Value x, hlo::Value y, const hlo::Dims& of_x,
+                                 const hlo::Dims& of_y) -> hlo::Value {
     auto& b = c.builder();
-    auto [x, y] = detail::two_of_one_type(c, call, "self", "other");
     if (!x.valid() || !y.valid()) return {};
     hlo::DotDims dims;
-    const hlo::Dims of_x = c.integers(call, "dims_self"), of_y = c.integers(call, "dims_other");
     if (of_x.size() != of_y.size()) return c.fail(call, DiagnosticCode::eager_would_raise, "the dimensions are not pairs");
     for (std::size_t i = 0; i < of_x.size(); ++i) {
       const std::size_t first = c.wrapped_dim(call, of_x[i], b.rank(x)), second = c.wrapped_dim(call, of_y[i], b.rank(y));
@@ -225,6 +229,47 @@ struct LowerTensorDot {
     const DType type = b.dtype(x);
     return b.reshape(b.reduce(x, c.scalar(type, 0), {static_cast<std::int64_t>(dim)},
                               b.scalar_computation(hlo::Opcode::add, type)), kept);
+  }
+};
+
+/// `torch.functional.tensordot(a, b, dims)`: the last dimensions of one with the first of the other, as many as a number says,
+/// or those of two lists.
+struct LowerPythonTensorDot {
+  static constexpr std::string_view op = "torch.functional.tensordot";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const auto first = c.python_argument(call, 0, "a"), second = c.python_argument(call, 1, "b");
+    const auto dims = c.python_argument(call, 2, "dims");
+    if (!first || !second) return c.unsupported(call, "without two tensors");
+    const std::array<Operand, 2> both{Operand{c.tensor(call, *first, "a"), {}}, Operand{c.tensor(call, *second, "b"), {}}};
+    if (!both[0].value.valid() || !both[1].value.valid()) return {};
+    hlo::Dims of_first, of_second;
+    const auto lists = dims && dims->is_sequence() ? c.graph().children(*dims) : Span<const Argument>();
+    if (lists.size() == 2) {
+      if (!take(c, lists[0], of_first) || !take(c, lists[1], of_second))
+        return c.unsupported(call, "of dimensions that are not known");
+    } else if (!dims || dims->is(ArgumentKind::integer)) {
+      const auto rank = static_cast<std::int64_t>(c.builder().rank(both[0].value));
+      const std::int64_t count = dims ? dims->integer() : 2;
+      for (std::int64_t d = 0; d < count; ++d) {
+        of_first.push_back(rank - count + d);
+        of_second.push_back(d);
+      }
+    } else {
+      return c.unsupported(call, "of dimensions that are not known");
+    }
+    const DType type = c.common_dtype(call, both);
+    return LowerTensorDot::contract(c, call, c.builder().convert(both[0].value, type),
+                                    c.builder().convert(both[1].value, type), of_first, of_second);
+  }
+
+ private:
+  static constexpr auto take(auto& c, const Argument& given, hlo::Dims& dims) -> bool {
+    const Argument* const one = &given;
+    for (const Argument& d : given.is_sequence() ? c.graph().children(given) : Span<const Argument>(one, 1)) {
+      if (!d.is(ArgumentKind::integer)) return false;
+      dims.push_back(d.integer());
+    }
+    return true;
   }
 };
 
@@ -540,6 +585,6 @@ using LinearAlgebraLowerings =
               LowerAddProduct<"aten.baddbmm", "batch1", "batch2">,
               LowerAddProduct<"aten.addmv", "mat", "vec">, LowerLinear, LowerOuter<"aten.outer">,
               LowerOuter<"aten.ger">, LowerInner, LowerEinsum, LowerAddOuter, LowerAddBatchedProducts, LowerVectorDot,
-              LowerKronecker, LowerTensorDot, LowerMultiDot, LowerCross, LowerVandermonde, LowerBilinear>;
+              LowerKronecker, LowerTensorDot, LowerPythonTensorDot, LowerMultiDot, LowerCross, LowerVandermonde, LowerBilinear>;
 
 }  // namespace fxpass

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fxpass/lower/activations.hpp>
 #include <fxpass/lower/indexing.hpp>
 #include <fxpass/lower/lowering.hpp>
 #include <fxpass/lower/reductions.hpp>
@@ -8,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 /// @file
@@ -21,15 +23,20 @@ namespace detail {
 /// has one more.
 enum class LossReduction : std::int8_t { none, mean, sum, batch_mean };
 
-constexpr auto loss_reduction(auto& c, const Call& call) -> LossReduction {
+constexpr auto reduction_of_name(std::string_view name) -> std::optional<LossReduction> {
   constexpr std::array<std::string_view, 4> names{"none", "mean", "sum", "batchmean"};
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (names[i] == name) return static_cast<LossReduction>(i);
+  return std::nullopt;
+}
+
+constexpr auto loss_reduction(auto& c, const Call& call) -> LossReduction {
   for (const std::string_view old : {"size_average", "reduce"})
     if (call.has(old)) c.unsupported(call, "with 'size_average' or 'reduce', which 'reduction' has replaced");
   const auto given = call.given("reduction");
   if (!given) return LossReduction::mean;
   if (const auto name = call.string("reduction"))
-    for (std::size_t i = 0; i < names.size(); ++i)
-      if (names[i] == *name) return static_cast<LossReduction>(i);
+    if (const auto named = reduction_of_name(*name)) return *named;
   const std::int64_t number = c.integer(call, "reduction");
   if (number >= 0 && number <= 2) return static_cast<LossReduction>(number);
   c.fail(call, DiagnosticCode::eager_would_raise, "there is no such reduction");
@@ -37,17 +44,19 @@ constexpr auto loss_reduction(auto& c, const Call& call) -> LossReduction {
 }
 
 /// The last step of a loss. `weight` is what a mean divides by instead of the number of losses.
-constexpr auto reduce_loss(auto& c, const Call& call, hlo::Value losses, hlo::Value weight = {})
+constexpr auto reduce_loss(auto& c, const Call& call, hlo::Value losses, LossReduction reduction, hlo::Value weight)
     -> hlo::Value {
   auto& b = c.builder();
   if (!losses.valid()) return losses;
-  const LossReduction reduction = loss_reduction(c, call);
   if (reduction == LossReduction::none) return c.to_result(call, losses);
   const hlo::Value sum = reduce(c, losses, hlo::iota_dims(b.rank(losses)), hlo::Opcode::add);
   if (reduction == LossReduction::sum) return c.to_result(call, sum);
   const bool by_batch = reduction == LossReduction::batch_mean && b.rank(losses) != 0;
   const std::int64_t number = by_batch ? b.dims(losses)[0] : b.shape(losses).element_count();
   return c.to_result(call, b.divide(sum, weight.valid() ? weight : c.full_like(sum, number)));
+}
+constexpr auto reduce_loss(auto& c, const Call& call, hlo::Value losses, hlo::Value weight = {}) -> hlo::Value {
+  return losses.valid() ? reduce_loss(c, call, losses, loss_reduction(c, call), weight) : losses;
 }
 
 /// Prediction and target in one type and shape, halves as float32.
@@ -280,8 +289,39 @@ struct LowerCrossEntropyLoss {
   }
 };
 
+/// `torch.nn.functional.multilabel_soft_margin_loss(input, target, weight, size_average, reduce, reduction)`, which ATen has
+/// not: binary cross entropy of logits, averaged over the classes.
+struct LowerMultilabelSoftMarginLoss {
+  static constexpr std::string_view op = "torch.nn.functional.multilabel_soft_margin_loss";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto input = c.python_argument(call, 0, "input"), target = c.python_argument(call, 1, "target");
+    const auto weight = c.python_argument(call, 2, "weight"), given = c.python_argument(call, 5, "reduction");
+    if (!input || !target || c.python_argument(call, 3, "size_average") || c.python_argument(call, 4, "reduce"))
+      return c.unsupported(call, "with 'size_average' or 'reduce', which 'reduction' has replaced");
+    const auto reduction = given && given->is(ArgumentKind::string)
+                               ? detail::reduction_of_name(c.graph().text(given->text()))
+                               : std::optional(detail::LossReduction::mean);
+    if (!reduction) return c.fail(call, DiagnosticCode::eager_would_raise, "there is no such reduction");
+    const std::array<Operand, 2> both{Operand{c.tensor(call, *input, "input"), {}}, Operand{c.tensor(call, *target, "target"), {}}};
+    if (!both[0].value.valid() || !both[1].value.valid()) return {};
+    const auto [logits, labels] = c.meet(call, Meeting::floating, both);
+    const hlo::Value x = c.accurate(logits), y = c.accurate(labels);
+    // -(y log sigmoid(x) + (1 - y) log sigmoid(-x)), of which either is a softplus.
+    const hlo::Value rest = b.subtract(c.full_like(y, 1), y);
+    hlo::Value losses = b.add(b.multiply(y, detail::softplus(c, b.negate(x))), b.multiply(rest, detail::softplus(c, x)));
+    if (weight)
+      losses = b.multiply(losses, c.broadcast_to(call, c.accurate(c.tensor(call, *weight, "weight")), b.dims(losses)));
+    const hlo::Dims classes{static_cast<std::int64_t>(b.rank(losses)) - 1};
+    if (b.rank(losses) == 0) return c.fail(call, DiagnosticCode::eager_would_raise, "of a tensor without classes");
+    const hlo::Value sum = detail::reduce(c, losses, classes, hlo::Opcode::add);
+    const hlo::Value mean = b.divide(sum, c.full_like(sum, b.dims(losses).back()));
+    return detail::reduce_loss(c, call, mean, *reduction, {});
+  }
+};
+
 /// The lowerings of this file.
-using LossLowerings = lowerings<LowerDifferenceLoss<"aten.mse_loss", detail::SquaredError>,
+using LossLowerings = lowerings<LowerMultilabelSoftMarginLoss, LowerDifferenceLoss<"aten.mse_loss", detail::SquaredError>,
                                 LowerDifferenceLoss<"aten.l1_loss", detail::AbsoluteError>,
                                 LowerDifferenceLoss<"aten.smooth_l1_loss", detail::SmoothAbsoluteError>,
                                 LowerDifferenceLoss<"aten.huber_loss", detail::HuberError>,

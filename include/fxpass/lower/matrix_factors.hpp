@@ -524,6 +524,20 @@ struct LowerLuFactor {
   }
 };
 
+/// `torch.functional.lu(A, pivot, get_infos)`
+struct LowerPythonLu {
+  static constexpr std::string_view op = "torch.functional.lu";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const auto a = c.python_argument(call, 0, "A"), pivot = c.python_argument(call, 1, "pivot");
+    if (!a || (pivot && !(pivot->is(ArgumentKind::boolean) && pivot->boolean()))) {
+      c.unsupported(call, "without pivots, which eager has on other devices than a CPU");
+      return {};
+    }
+    const auto factors = detail::lu_factors(c, c.tensor(call, *a, "A"), true);
+    return factors.lu.valid() ? c.members(call, {factors.lu, factors.pivots, factors.info}) : Pool<hlo::Value>();
+  }
+};
+
 namespace detail {
 /// P, L and U.
 constexpr auto unpacked(auto& c, const Call& call, hlo::Value lu, hlo::Value pivots) -> Pool<hlo::Value> {
@@ -779,7 +793,7 @@ struct LowerHouseholderMultiply {
 
 /// The lowerings of this file.
 using MatrixFactorLowerings =
-    lowerings<LowerCholesky, LowerCholeskyEx, LowerCholeskySolve, LowerSolveTriangular, LowerTriangularSolve, LowerLuFactor,
+    lowerings<LowerCholesky, LowerCholeskyEx, LowerCholeskySolve, LowerSolveTriangular, LowerTriangularSolve, LowerLuFactor, LowerPythonLu,
               LowerLu, LowerLuUnpack, LowerLuSolve, LowerSolve, LowerInverse, LowerDeterminant, LowerDeterminantFactors,
               LowerLogDeterminant, LowerTensorInverse, LowerTensorSolve, LowerMatrixPower, LowerReflections, LowerQr, LowerHouseholderProduct,
               LowerHouseholderMultiply>;

@@ -185,42 +185,51 @@ struct LowerAvgPool {
   }
 };
 
-/// Each dimension divided into as many parts as the result has places; their mean.
+namespace detail {
+
+/// The mean of each of `parts` parts of dimension `d`, by a matrix of averages: parts may overlap where the sizes do not
+/// divide.
+constexpr auto averaged(auto& c, hlo::Value x, std::size_t d, std::int64_t parts) -> hlo::Value {
+  auto& b = c.builder();
+  const std::int64_t size = b.dims(x)[d];
+  Pool<double> weights;
+  weights.resize(static_cast<std::uint32_t>(size * parts), 0.0);
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const auto [first, last] = adaptive_part(part, size, parts);
+    for (std::int64_t i = first; i < last; ++i)
+      weights[static_cast<std::uint32_t>(i * parts + part)] = 1.0 / static_cast<double>(last - first);
+  }
+  const hlo::Value matrix = b.constant(b.dtype(x), {size, parts}, weights.view());
+  const hlo::Value y = b.dot_general(x, matrix, {{static_cast<std::int64_t>(d)}, {0}, {}, {}}, b.dtype(x));
+  return last_moved_to(c, y, d);  // the product puts the new dimension last
+}
+
+/// The last dimensions, all but `first` ones, divided into as many parts as the call's result has places; their mean.
+constexpr auto adaptive_average(auto& c, const Call& call, hlo::Value given, std::size_t first) -> hlo::Value {
+  auto& b = c.builder();
+  hlo::Value x = c.accurate(given);
+  const hlo::Shape result = c.result_shape(call);
+  if (!x.valid() || b.rank(x) != result.rank()) return {};
+  hlo::Dims whole;
+  for (std::size_t d = first; d < b.rank(x); ++d) {
+    const auto dim = static_cast<std::int64_t>(d);
+    if (result.dims[d] == 1)
+      whole.push_back(dim);
+    else if (result.dims[d] != b.dims(x)[d])
+      x = averaged(c, x, d, result.dims[d]);
+  }
+  if (!whole.empty()) x = mean_keeping(c, x, whole);
+  return c.to_result(call, x);
+}
+
+}  // namespace detail
+
 template <std::size_t Spatial, TextConstant... Names>
 struct LowerAdaptiveAvgPool {
   static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    auto& b = c.builder();
-    hlo::Value x = c.accurate(c.tensor(call, "self"));
-    const hlo::Shape result = c.result_shape(call);
-    if (!x.valid()) return x;
-    hlo::Dims whole;
-    for (std::size_t d = b.rank(x) - Spatial; d < b.rank(x); ++d) {
-      const auto dim = static_cast<std::int64_t>(d);
-      if (result.dims[d] == 1)
-        whole.push_back(dim);
-      else if (result.dims[d] != b.dims(x)[d])
-        x = averaged(c, x, d, result.dims[d]);
-    }
-    if (!whole.empty()) x = detail::mean_keeping(c, x, whole);
-    return c.to_result(call, x);
-  }
-
- private:
-  /// By a matrix of averages: parts may overlap where the sizes do not divide.
-  static constexpr auto averaged(auto& c, hlo::Value x, std::size_t d, std::int64_t parts) -> hlo::Value {
-    auto& b = c.builder();
-    const std::int64_t size = b.dims(x)[d];
-    Pool<double> weights;
-    weights.resize(static_cast<std::uint32_t>(size * parts), 0.0);
-    for (std::int64_t part = 0; part < parts; ++part) {
-      const auto [first, last] = detail::adaptive_part(part, size, parts);
-      for (std::int64_t i = first; i < last; ++i)
-        weights[static_cast<std::uint32_t>(i * parts + part)] = 1.0 / static_cast<double>(last - first);
-    }
-    const hlo::Value matrix = b.constant(b.dtype(x), {size, parts}, weights.view());
-    const hlo::Value y = b.dot_general(x, matrix, {{static_cast<std::int64_t>(d)}, {0}, {}, {}}, b.dtype(x));
-    return detail::last_moved_to(c, y, d);  // the product puts the new dimension last
+    const hlo::Value x = c.tensor(call, "self");
+    return x.valid() ? detail::adaptive_average(c, call, x, c.builder().rank(x) - Spatial) : x;
   }
 };
 
@@ -372,7 +381,7 @@ struct LowerColumnsToImage {
     auto& b = c.builder();
     const hlo::Value given = c.tensor(call, "self");
     const hlo::Shape result = c.result_shape(call);
-    const hlo::Dims sizes = c.integers(call, "output_size");
+    const hlo::Dims sizes = detail::spatial_list(c, call, "output_size", 2, 1);
     if (!given.valid() || sizes.size() != 2) return {};
     const auto window = detail::image_window(c, call, sizes[0], sizes[1]);
     const std::size_t rank = result.rank();

@@ -3,6 +3,7 @@
 
 #include <fxpass/lower/indexing.hpp>
 #include <fxpass/lower/lowering.hpp>
+#include <fxpass/lower/pooling.hpp>
 #include <fxpass/lower/shape_ops.hpp>
 
 #include <array>
@@ -250,8 +251,13 @@ struct LowerGridSampler {
     auto& b = c.builder();
     const hlo::Value x = c.accurate(c.tensor(call, "input")), grid = c.accurate(c.tensor(call, "grid"));
     if (!x.valid() || !grid.valid()) return {};
-    const std::int64_t mode = c.integer(call, "interpolation_mode"), padding = c.integer(call, "padding_mode");
-    const bool align_corners = c.boolean(call, "align_corners");
+    // Python's function names the modes that ATen numbers, and takes None for False.
+    const bool has_names = call.string("mode").has_value();
+    const std::int64_t mode = has_names ? number_of(call, "mode", {"bilinear", "nearest", "bicubic"})
+                                        : c.integer(call, "interpolation_mode");
+    const std::int64_t padding = has_names ? number_of(call, "padding_mode", {"zeros", "border", "reflection"})
+                                           : c.integer(call, "padding_mode");
+    const bool align_corners = call.boolean("align_corners").value_or(false);
     const std::size_t spatial = b.rank(x) - 2;
     if (mode < 0 || mode > 2 || padding < 0 || padding > 2 || (mode == 2 && spatial != 2))
       return c.fail(call, DiagnosticCode::eager_would_raise, "there is no such mode");
@@ -298,6 +304,14 @@ struct LowerGridSampler {
   }
 
  private:
+  /// The number of the mode that the call names; -1 if it is none of them.
+  static constexpr auto number_of(const Call& call, std::string_view parameter, std::array<std::string_view, 3> names)
+      -> std::int64_t {
+    const auto given = call.string(parameter);
+    for (std::size_t i = 0; given && i < names.size(); ++i)
+      if (names[i] == *given) return static_cast<std::int64_t>(i);
+    return -1;
+  }
   static constexpr auto unnormalized(auto& c, hlo::Value g, std::int64_t size, bool align_corners) -> hlo::Value {
     auto& b = c.builder();
     const hlo::Value one = c.full_like(g, 1), moved = b.add(g, one);
@@ -368,9 +382,12 @@ struct LowerGridSampler {
   }
 };
 
-/// `torch.nn.functional.interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor)`
+/// `torch.nn.functional.interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor)`, and what it was
+/// called before, of which two say the mode by their names.
 struct LowerInterpolate {
-  static constexpr std::string_view op = "torch.nn.functional.interpolate";
+  static constexpr std::array<std::string_view, 4> op{
+      "torch.nn.functional.interpolate", "torch.nn.functional.upsample", "torch.nn.functional.upsample_bilinear",
+      "torch.nn.functional.upsample_nearest"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const auto input = c.python_argument(call, 0, "input");
     const auto given_mode = c.python_argument(call, 3, "mode");
@@ -379,11 +396,12 @@ struct LowerInterpolate {
       const auto a = c.python_argument(call, position, name);
       return a && a->is(ArgumentKind::boolean) && a->boolean();
     };
-    const std::string_view mode = given_mode && given_mode->is(ArgumentKind::string)
-                                      ? std::string_view(c.graph().text(given_mode->text()))
-                                      : std::string_view("nearest");
+    const bool is_bilinear = call.name() == "torch.nn.functional.upsample_bilinear";
+    std::string_view mode = is_bilinear ? "bilinear" : "nearest";
+    if (given_mode && given_mode->is(ArgumentKind::string)) mode = c.graph().text(given_mode->text());
     const bool is_nearest = mode == "nearest" || mode == "nearest-exact", is_filtered = is_true(6, "antialias");
     const bool is_linear = mode == "linear" || mode == "bilinear" || mode == "trilinear", is_cubic = mode == "bicubic";
+    if (mode == "area") return detail::adaptive_average(c, call, c.tensor(call, *input, "input"), 2);
     if (!is_nearest && !is_linear && !is_cubic) return c.unsupported(call, "of this mode");
     // A factor that is computed anew is that of the sizes.
     const bool by_sizes = is_true(5, "recompute_scale_factor");
@@ -396,7 +414,7 @@ struct LowerInterpolate {
     };
     const hlo::Value x = c.tensor(call, *input, "input");
     if (is_nearest) return detail::resample_nearest(c, call, x, factor, mode == "nearest-exact");
-    const bool align_corners = is_true(4, "align_corners");
+    const bool align_corners = is_bilinear || is_true(4, "align_corners");
     if (is_cubic || is_filtered) return detail::resample_by_matrix(c, call, x, factor, align_corners, is_cubic, is_filtered);
     return detail::resample_linear(c, call, x, factor, align_corners);
   }
@@ -428,6 +446,19 @@ constexpr auto pad_with_itself(auto& c, hlo::Value x, const hlo::Dims& padding, 
   }
   return x;
 }
+/// The same in the mode of that name.
+constexpr auto pad_in_mode(auto& c, const Call& call, hlo::Value x, const hlo::Dims& padding, std::string_view name)
+    -> hlo::Value {
+  struct Mode {
+    std::string_view name;
+    PadMode mode;
+  };
+  constexpr std::array<Mode, 3> modes{
+      {{"reflect", PadMode::reflect}, {"replicate", PadMode::replicate}, {"circular", PadMode::circular}}};
+  for (const Mode& known : modes)
+    if (known.name == name) return pad_with_itself(c, x, padding, known.mode);
+  return c.unsupported(call, "of this mode");
+}
 }  // namespace detail
 
 template <PadMode Mode, TextConstant... Names>
@@ -444,16 +475,7 @@ struct LowerPadOfMode {
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const auto mode = call.string("mode");
     if (!mode || *mode == "constant") return LowerConstantPad::lower(c, call);
-    struct Mode {
-      std::string_view name;
-      PadMode mode;
-    };
-    constexpr std::array<Mode, 3> modes{
-        {{"reflect", PadMode::reflect}, {"replicate", PadMode::replicate}, {"circular", PadMode::circular}}};
-    for (const Mode& known : modes)
-      if (known.name == *mode)
-        return detail::pad_with_itself(c, c.tensor(call, "self"), c.integers(call, "pad"), known.mode);
-    return c.unsupported(call, "of this mode");
+    return detail::pad_in_mode(c, call, c.tensor(call, "self"), c.integers(call, "pad"), *mode);
   }
 };
 

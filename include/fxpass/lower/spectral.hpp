@@ -3,6 +3,7 @@
 
 #include <fxpass/lower/lowering.hpp>
 #include <fxpass/lower/memory.hpp>
+#include <fxpass/lower/resampling.hpp>
 
 #include <array>
 #include <cstddef>
@@ -235,11 +236,18 @@ struct LowerShortTimeTransform {
     auto& b = c.builder();
     const hlo::Value given = c.tensor(call, "self");
     if (!given.valid()) return given;
-    if (call.schema().find("center") && c.boolean(call, "center")) return c.unsupported(call, "of padded signals");
     const bool is_vector = b.rank(given) == 1;
     const hlo::Dims of_vector{1, b.dims(given).back()};
-    const hlo::Value x = is_vector ? b.reshape(given, of_vector) : given;
-    const std::int64_t size = c.integer(call, "n_fft"), length = b.dims(x)[1];
+    const std::int64_t size = c.integer(call, "n_fft");
+    hlo::Value x = is_vector ? b.reshape(given, of_vector) : given;
+    if (call.schema().find("center") && c.boolean(call, "center")) {
+      const std::string_view mode = call.string("pad_mode").value_or("reflect");
+      const hlo::Dims around{0, size / 2};
+      x = mode == "constant" ? b.pad(x, c.scalar(b.dtype(x), 0), around, around, {0, 0})
+                             : detail::pad_in_mode(c, call, x, {size / 2, size / 2}, mode);
+    }
+    if (!x.valid()) return x;
+    const std::int64_t length = b.dims(x)[1];
     const std::int64_t hop = call.has("hop_length") ? c.integer(call, "hop_length") : size / 4;
     const std::int64_t width = call.has("win_length") ? c.integer(call, "win_length") : size;
     if (hop < 1 || size < 1 || width > size || length < size)

@@ -85,6 +85,28 @@ inline constexpr PythonSpelling python_functions[] = {
     {"torch.nn.functional.max_pool3d", "aten.max_pool3d",
      "Tensor self, int[3] kernel_size, int[3]? stride=None, int[3] padding=0, int[3] dilation=1, "
      "bool ceil_mode=False, bool return_indices=False"},
+    {"torch.nn.functional.max_pool2d_with_indices", "aten.max_pool2d_with_indices",
+     "Tensor self, int[2] kernel_size, int[2]? stride=None, int[2] padding=0, int[2] dilation=1, "
+     "bool ceil_mode=False, bool return_indices=False"},
+    {"torch.nn.functional.max_pool3d_with_indices", "aten.max_pool3d_with_indices",
+     "Tensor self, int[3] kernel_size, int[3]? stride=None, int[3] padding=0, int[3] dilation=1, "
+     "bool ceil_mode=False, bool return_indices=False"},
+    {"torch.nn.functional.max_pool1d_with_indices", "aten.max_pool1d_with_indices",
+     "Tensor self, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, int[1] dilation=1, "
+     "bool ceil_mode=False, bool return_indices=False"},
+    {"torch.nn.functional.adaptive_max_pool1d", "aten.adaptive_max_pool1d",
+     "Tensor self, int?[1] output_size, bool return_indices=False"},
+    {"torch.nn.functional.adaptive_max_pool2d", "aten.adaptive_max_pool2d",
+     "Tensor self, int?[2] output_size, bool return_indices=False"},
+    {"torch.nn.functional.adaptive_max_pool3d", "aten.adaptive_max_pool3d",
+     "Tensor self, int?[3] output_size, bool return_indices=False"},
+    // ATen's unfold is another function.
+    {"torch.nn.functional.unfold", "aten.im2col",
+     "Tensor self, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, int[2] stride=1"},
+    {"torch.nn.functional.fold", "aten.col2im",
+     "Tensor self, int[2] output_size, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, int[2] stride=1"},
+    {"torch.nn.functional.grid_sample", "aten.grid_sampler",
+     "Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None"},
     {"torch.nn.functional.dropout", "aten.dropout", "Tensor input, float p=0.5, bool train=True, bool inplace=False"},
     {"torch.nn.functional.dropout1d", "aten.feature_dropout",
      "Tensor input, float p=0.5, bool train=True, bool inplace=False"},
@@ -136,6 +158,17 @@ inline constexpr PythonSpelling python_functions[] = {
     {"torch.nn.functional.kl_div", "aten.kl_div",
      "Tensor self, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', "
      "bool log_target=False"},
+    {"torch.nn.functional.margin_ranking_loss", "aten.margin_ranking_loss",
+     "Tensor input1, Tensor input2, Tensor target, float margin=0.0, bool? size_average=None, bool? reduce=None, "
+     "str reduction='mean'"},
+    {"torch.nn.functional.cosine_embedding_loss", "aten.cosine_embedding_loss",
+     "Tensor input1, Tensor input2, Tensor target, float margin=0.0, bool? size_average=None, bool? reduce=None, "
+     "str reduction='mean'"},
+    {"torch.nn.functional.hinge_embedding_loss", "aten.hinge_embedding_loss",
+     "Tensor self, Tensor target, float margin=1.0, bool? size_average=None, bool? reduce=None, str reduction='mean'"},
+    {"torch.nn.functional.poisson_nll_loss", "aten.poisson_nll_loss",
+     "Tensor input, Tensor target, bool log_input=True, bool full=False, bool? size_average=None, float eps=1e-08, "
+     "bool? reduce=None, str reduction='mean'"},
     {"torch.nn.functional.nll_loss", "aten.nll_loss_nd",
      "Tensor self, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, "
      "bool? reduce=None, str reduction='mean'"},
@@ -163,6 +196,22 @@ inline constexpr PythonSpelling python_methods[] = {
     // Views of what is contiguous, and no operators of ATen, whose functions of these names copy.
     {"resize", "python.resize", ""},
     {"resize_as", "python.resize_as", ""},
+};
+
+/// Methods of operators whose left operand is no tensor: `x.__rsub__(2)` is 2 - x.
+inline constexpr PythonSpelling reflected_methods[] = {
+    {"__radd__", "aten.add", "Tensor other, Tensor self"},
+    {"__rsub__", "aten.sub", "Tensor other, Tensor self"},
+    {"__rmul__", "aten.mul", "Tensor other, Tensor self"},
+    {"__rdiv__", "aten.div", "Tensor other, Tensor self"},
+    {"__rtruediv__", "aten.div", "Tensor other, Tensor self"},
+    {"__rfloordiv__", "aten.floor_divide", "Tensor other, Tensor self"},
+    {"__rmod__", "aten.remainder", "Tensor other, Tensor self"},
+    {"__rpow__", "aten.pow", "Tensor exponent, Tensor self"},
+    {"__rmatmul__", "aten.matmul", "Tensor other, Tensor self"},
+    {"__rand__", "aten.bitwise_and", "Tensor other, Tensor self"},
+    {"__ror__", "aten.bitwise_or", "Tensor other, Tensor self"},
+    {"__rxor__", "aten.bitwise_xor", "Tensor other, Tensor self"},
 };
 
 /// Attributes of tensors that are operators: `getattr(x, "T")`.
@@ -236,6 +285,8 @@ struct Operation {
     const std::string_view plain = method.substr(2, method.size() - 4);
     if (plain == "setitem") return {"operator.setitem", "", ""};
     if (plain == "getitem") return {"operator.getitem", "", ""};
+    for (const PythonSpelling& s : reflected_methods)
+      if (s.spelling == method) return {s.base, "", s.parameters};
     for (const PythonSpelling& s : python_functions) {
       std::string_view name = s.spelling;
       if (!name.starts_with("operator.")) continue;

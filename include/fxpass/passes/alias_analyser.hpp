@@ -9,6 +9,7 @@
 #include <fxpass/passes/view_rules.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -52,6 +53,45 @@ namespace detail {
   return graph.children(arguments[3]);
 }
 
+/// Operands of one call, storage by storage.
+class OperandPlaces {
+ public:
+  /// Adds a view whose places lie between two, both included, and calls `look(other, is_written)` for each before it of the same
+  /// storage, unless it begins behind all of them.
+  template <class Look>
+  constexpr void add(const AliasAnalysis& analysis, std::uint32_t view, bool is_written,
+                     std::pair<std::int64_t, std::int64_t> between, const Look& look) {
+    const std::uint32_t storage = analysis.view(view).storage;
+    const std::uint64_t hash = storage * 0x9e3779b97f4a7c15ULL;
+    const std::uint32_t known =
+        storages_.find(hash, [&](std::uint32_t i) { return analysis.view(places_[last_[i]].view).storage == storage; });
+    Place place{view, is_written, between.second + 1, detail::IdTable::absent};
+    if (known != detail::IdTable::absent) {
+      place.earlier = last_[known];
+      const std::int64_t end = places_[place.earlier].end;
+      if (between.first < end)
+        for (std::uint32_t i = place.earlier; i != detail::IdTable::absent; i = places_[i].earlier)
+          look(places_[i].view, places_[i].is_written);
+      if (end > place.end) place.end = end;
+    }
+    const std::uint32_t index = places_.push_back(place);
+    if (known != detail::IdTable::absent)
+      last_[known] = index;
+    else
+      storages_.insert(hash, last_.push_back(index));
+  }
+
+ private:
+  struct Place {
+    std::uint32_t view;
+    bool is_written;
+    std::int64_t end;       ///< behind it and all before it in the storage
+    std::uint32_t earlier;  ///< the one before it of the same storage
+  };
+  Pool<Place> places_;
+  detail::IdTable storages_;
+  Pool<std::uint32_t> last_;  ///< of each storage
+};
 }  // namespace detail
 
 /// What to make of a kernel that neither declares what it writes nor is registered.
@@ -315,8 +355,9 @@ class AliasAnalyser {
       return;
     }
     const std::int64_t index = arguments[1].is(ArgumentKind::integer) ? arguments[1].integer() : -1;
-    const std::uint64_t hash =
+    const std::uint64_t product =
         (std::uint64_t{tuple.index} << 32U | static_cast<std::uint32_t>(index)) * 0x9e3779b97f4a7c15ULL;
+    const std::uint64_t hash = product ^ product >> 32U;  // the tuple is in the upper half alone
     const std::uint32_t known = member_table_.find(hash, [&](std::uint32_t i) {
       return members_[i].tuple == tuple && members_[i].index == index;
     });
@@ -651,20 +692,41 @@ class AliasAnalyser {
                         text_of(schema.name(), " writes into '", p->name, "', which is no tensor of this graph and no list of "
                                 "such"));
     }
-    for (std::uint32_t i = 0; i < written.size(); ++i) {
-      const auto view = static_cast<std::uint32_t>(written[i]);
-      for (std::uint32_t j = 0; j < written.size() + read.size(); ++j) {
-        const auto other = static_cast<std::uint32_t>(j < written.size() ? written[j] : read[j - written.size()]);
-        if (j == i || !may_share(other, view) || is_apart(analysis_->view(other), analysis_->view(view))) continue;
-        return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                        text_of(schema.name(), " writes into '", graph.name(analysis_->storage_of(view).base),
-                                "', and another of its operands may be part of the same tensor; clone() that one first"));
-      }
-      if (Status recorded = record(graph, id, view, i, false); !recorded) return recorded;
-    }
+    if (const std::uint32_t shared = find_shared(written.view(), read.view()); shared != no_view)
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of(schema.name(), " writes into '", graph.name(analysis_->storage_of(shared).base),
+                              "', and another of its operands may be part of the same tensor; clone() that one first"));
+    for (std::uint32_t i = 0; i < written.size(); ++i)
+      if (Status recorded = record(graph, id, static_cast<std::uint32_t>(written[i]), i, false); !recorded) return recorded;
     if (const auto returned = ops::returned_parameter(schema))
       if (const NodeId self = call.operand(returned->name); self != no_node) identify(graph, id, self);
     return {};
+  }
+  /// A view that is written and may have places in common with another operand; `no_view` if there is none. O(operands) where
+  /// those of one storage come in the order of their places.
+  [[nodiscard]] constexpr auto find_shared(Span<const std::int64_t> written, Span<const std::int64_t> read) const
+      -> std::uint32_t {
+    detail::OperandPlaces places;
+    std::uint32_t shared = no_view;
+    const auto add = [&](std::uint32_t view, bool is_written) {
+      const View& v = analysis_->view(view);
+      if (v.has_geometry && analysis_->is_empty(v)) return;
+      std::pair<std::int64_t, std::int64_t> places_of_view{std::numeric_limits<std::int64_t>::min(),
+                                                           std::numeric_limits<std::int64_t>::max() - 1};
+      if (v.has_geometry) places_of_view = stretch(bytes_of(v));
+      places.add(*analysis_, view, is_written, places_of_view, [&](std::uint32_t other, bool other_is_written) {
+        if ((is_written || other_is_written) && !is_apart(v, analysis_->view(other))) shared = is_written ? view : other;
+      });
+      // What may be part of another storage is looked for there.
+      if (analysis_->storage_of(view).of_unknown_origin)
+        for (const std::int64_t other : written)
+          if (analysis_->view(static_cast<std::uint32_t>(other)).storage != v.storage &&
+              may_share(view, static_cast<std::uint32_t>(other)))
+            shared = static_cast<std::uint32_t>(other);
+    };
+    for (const std::int64_t view : written) add(static_cast<std::uint32_t>(view), true);
+    for (const std::int64_t view : read) add(static_cast<std::uint32_t>(view), false);
+    return shared;
   }
   /// The views that an argument is, of a list each member. Whether it is a tensor, or a list of tensors alone.
   constexpr auto add_views(const Graph& graph, const Argument& argument, Pool<std::int64_t>& views) -> bool {
@@ -838,44 +900,19 @@ class AliasAnalyser {
   /// Refuses lists in which a tensor that is written and another one overlap without being the same. O(members) where those
   /// of one storage come in the order of their places, as parts of one buffer do.
   [[nodiscard]] constexpr auto check_members(const Graph& graph, NodeId id, Span<const std::int64_t> written) -> Status {
-    struct Place {
-      std::uint32_t view;
-      bool is_written;
-      std::int64_t end;       ///< behind it and all before it in the storage
-      std::uint32_t earlier;  ///< the member before it of the same storage
-    };
-    Pool<Place> places;
+    detail::OperandPlaces places;
+    Pool<std::uint32_t> seen;
     detail::IdTable views;
-    detail::IdTable storages;
-    Pool<std::uint32_t> last_of_storage;
     std::uint32_t overlapping = no_view;
     const auto add = [&](std::uint32_t view, bool is_written) {
       const View& v = analysis_->view(view);
       if (!v.has_geometry || analysis_->is_empty(v)) return;
       const std::uint64_t hash = view * 0x9e3779b97f4a7c15ULL;
-      const auto is_view = [&](std::uint32_t i) { return places[i].view == view; };
-      if (views.find(hash, is_view) != detail::IdTable::absent) return;
-      const auto is_storage = [&](std::uint32_t i) {
-        return analysis_->view(places[last_of_storage[i]].view).storage == v.storage;
-      };
-      const std::uint64_t storage_hash = v.storage * 0x9e3779b97f4a7c15ULL;
-      const std::uint32_t known = storages.find(storage_hash, is_storage);
-      const auto stretch_of_view = stretch(bytes_of(v));
-      Place place{view, is_written, stretch_of_view.second + 1, detail::IdTable::absent};
-      if (known != detail::IdTable::absent) {
-        place.earlier = last_of_storage[known];
-        const std::int64_t end = places[place.earlier].end;
-        if (stretch_of_view.first < end)
-          for (std::uint32_t i = place.earlier; i != detail::IdTable::absent; i = places[i].earlier)
-            if ((is_written || places[i].is_written) && overlap(v, analysis_->view(places[i].view))) overlapping = view;
-        if (end > place.end) place.end = end;
-      }
-      const std::uint32_t index = places.push_back(place);
-      views.insert(hash, index);
-      if (known != detail::IdTable::absent)
-        last_of_storage[known] = index;
-      else
-        storages.insert(storage_hash, last_of_storage.push_back(index));
+      if (views.find(hash, [&](std::uint32_t i) { return seen[i] == view; }) != detail::IdTable::absent) return;
+      views.insert(hash, seen.push_back(view));
+      places.add(*analysis_, view, is_written, stretch(bytes_of(v)), [&](std::uint32_t other, bool other_is_written) {
+        if ((is_written || other_is_written) && overlap(v, analysis_->view(other))) overlapping = view;
+      });
     };
     for (const std::int64_t view : written) add(static_cast<std::uint32_t>(view), true);
     graph.for_each_operand(id, [&](NodeId operand) {

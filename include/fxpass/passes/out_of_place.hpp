@@ -1091,8 +1091,10 @@ class OutOfPlaceRewriter {
   /// The new value of a base that node `id` takes out of a call of the second form; `no_node` for anything else.
   [[nodiscard]] constexpr auto new_base(const Graph& graph, NodeId id, NodeId operand) const -> NodeId {
     if (operand == no_node || replaced_calls_.empty() || graph.op(id).view != ops::ViewRule::getitem) return no_node;
+    if (!is_functional_form_of_bases(graph, graph.op(operand))) return no_node;
     const auto arguments = graph.arguments(id);
-    for (const ReplacedCall& call : replaced_calls_) {
+    for (std::uint32_t i = replaced_calls_.size(); i-- > 0;) {  // what is taken out of a call stands close behind it
+      const ReplacedCall& call = replaced_calls_[i];
       if (call.old != operand || arguments.size() != 2 || !arguments[1].is(ArgumentKind::integer)) continue;
       const std::int64_t base = arguments[1].integer() - call.results;
       if (base >= 0 && base < call.bases.count)

@@ -6,11 +6,13 @@ and the first int64, bool and bfloat16 sample of those below.
 to be taken out of it. `op_samples.py --refusals` writes it. No sample may be wrong.
 """
 
+import fnmatch
 import json
 import pathlib
 
 import pytest
 from conftest import Fxpassc
+from named_operators import COVERED_ELSEWHERE, NAMED
 from op_samples import DTYPES, ENTRIES, judge_safely, samples_of
 
 INTEGERS = """
@@ -61,6 +63,15 @@ def test_as_eager_or_refused(fxpassc_path, directory, refusals, entry, dtype):
             assert is_listed, f"is refused: {reason}"
         elif outcome == "right":
             assert not is_listed, "works now: op_sample_refusals.json may be without it"
+
+
+def test_what_is_named_has_samples_or_a_test():
+    for name, patterns in NAMED.items():
+        of_no_entry = [p for p in patterns.split() if not any(fnmatch.fnmatchcase(entry, p) for entry in ENTRIES)]
+        assert not of_no_entry, f"{name}: {of_no_entry}"
+    folder = pathlib.Path(__file__).parent
+    for name, (file, word) in COVERED_ELSEWHERE.items():
+        assert word in (folder / file).read_text(), f"{name}: {file} has no {word}"
 
 
 def test_every_refusal_is_of_the_selection(refusals):

@@ -216,7 +216,23 @@ struct LowerScan {
   }
 };
 
+/// `with_effects(token, operator, ...)`: a call whose order among others like it counts, for which a token goes in and comes
+/// out. What only prints has nothing to do on a device; other effects nobody can carry out there.
+struct LowerWithEffects {
+  static constexpr std::string_view op = "higher_order.with_effects";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    Pool<hlo::Value> results;
+    const auto token = c.python_argument(call, 0, "token"), effect = c.python_argument(call, 1, "op");
+    std::string_view name;
+    if (effect && effect->is(ArgumentKind::operation)) name = c.graph().text(effect->text());
+    for (const std::string_view printing : {"torch.ops.aten._print.default", "torch.ops.higher_order.print"})
+      if (token && name == printing) results.push_back(c.tensor(call, *token, "token"));
+    if (results.empty()) c.unsupported(call, text_of("the effects of ", name, " are outside of the program"));
+    return results;
+  }
+};
+
 /// Operators that run graphs.
-using ControlFlowLowerings = lowerings<LowerCond, LowerWhileLoop, LowerMap, LowerScan>;
+using ControlFlowLowerings = lowerings<LowerCond, LowerWhileLoop, LowerMap, LowerScan, LowerWithEffects>;
 
 }  // namespace fxpass

@@ -188,3 +188,11 @@ def test_a_layer(fxpassc, tmp_path, form):
     (actual,) = Session(Executable(text), signature, values).run()
     with torch.no_grad():
         assert close(actual, module(x))
+    # As Python it imports what defines the operators.
+    code, signature = fxpassc.compile(program.path, "fx-python")
+    scope = {}
+    exec(compile(code, "quantized.py", "exec"), scope)
+    with torch.no_grad():
+        keys = [Session.key(entry) for entry in signature["inputs"]]
+        assert close(scope["forward"](*(values[key] for key in keys))[0], module(x))
+    assert "import torch.ao.quantization.fx._decomposed" in code

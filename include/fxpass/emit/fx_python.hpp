@@ -66,6 +66,7 @@ class PythonImports {
   /// What has to be imported for `target` besides torch and operator; empty if nothing has.
   [[nodiscard]] static constexpr auto module_of(std::string_view target) -> std::string_view {
     if (target.starts_with("torch.ops._c10d_functional.")) return "torch.distributed._functional_collectives";
+    if (target.starts_with("torch.ops.quantized_decomposed.")) return "torch.ao.quantization.fx._decomposed";
     const auto dot = target.rfind('.');
     if (dot == std::string_view::npos || target.starts_with("torch.") || target.starts_with("operator.") ||
         !is_dotted_name(target))

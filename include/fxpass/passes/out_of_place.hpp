@@ -585,7 +585,7 @@ class OutOfPlaceRewriter {
   /// The same; an error if PyTorch does not cast it to the dtype of `view`.
   constexpr auto result_dtype_to_write(Sweep& sweep, Span<const TwinParameter> parameters, ops::WriteRule rule,
                                        std::uint32_t view) const -> Expected<DType> {
-    const auto result = result_dtype(sweep, parameters, rule, view);
+    auto result = result_dtype(sweep, parameters, rule, view);
     if (result && !can_cast(*result, dtype(view)))
       return error_at(sweep.graph(), sweep.id(), DiagnosticCode::eager_would_raise,
                       text_of("the result is ", dtype_info(*result).torch_name, ", which PyTorch does not write into a ",
@@ -1122,8 +1122,9 @@ class OutOfPlaceRewriter {
     arguments.push_back(graph.arguments(id)[0]);
     arguments.append(old.read_only().view());
     // From here on the graph grows, and texts of it move.
-    const std::vector<WrittenParameter> written = old.written();
+    const std::vector<WrittenParameter>& written = old.written();
     std::vector<Text> names;
+    names.reserve(written.size());
     for (const WrittenParameter& p : written) names.emplace_back(p.name);
     sweep.editor().declare_operator(schema);
     Pool<NewValue> tensors;

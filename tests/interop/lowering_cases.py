@@ -1407,6 +1407,11 @@ group(
     lambda: {"z": torch.complex(normal(2, 3), normal(2, 3, seed=1)), "w": torch.complex(normal(2, 3, seed=2), normal(2, 3, seed=3))},
     lerp=lambda z, w: torch.view_as_real(torch.lerp(z, w, 0.25)),
     lerp_tensor=lambda z, w: torch.view_as_real(torch.lerp(z, w, w)),
+    either=lambda z, w: torch.logical_or(z * torch.tensor([0.0, 1, 0]), w.imag > 0),
+    neither=lambda z, w: torch.logical_not(w * torch.tensor([0.0, 1, 0])),
+    is_some=lambda z, w: (z * torch.tensor([0.0, 1, 0])).to(torch.bool),
+    real_part=lambda z, w: z.to(torch.float64),
+    cut=lambda z, w: (z * 10).to(torch.int64),
 )
 group(
     "spectra",

@@ -6,6 +6,7 @@ and returns whether there was such a place.
 """
 
 import ast
+import re
 
 FAULTS = {}
 
@@ -40,6 +41,7 @@ class Emitted:
         return {name_of(assignment): args[0] for assignment, args in scatters}
 
 
+LISTED = ["aten.add.Scalar", "aten.mul.Scalar", "aten.mul.Tensor", "aten.neg.default", "aten.maximum.default"]
 SCATTERS = ["aten.select_scatter.default", "aten.slice_scatter.default", "aten.diagonal_scatter.default"]
 VIEWS = [
     "aten.select.int",
@@ -176,6 +178,60 @@ def write_lost(emitted, signature):
         "aten.clamp.default",
     ]
     return replace_all([place for place in emitted.calls(*operators) if is_write(place[0])], change)
+
+
+@fault
+def list_written_at_its_first_tensor_alone(emitted, signature):
+    """Of writes of the same operator that follow one another, as a `_foreach_` operator leaves them."""
+
+    def change(assignment, args):
+        assignment.value = args[0]
+        return True
+
+    calls = list(emitted.calls(*LISTED))
+    pairs = [
+        second
+        for first, second in zip(calls, calls[1:])
+        if is_write(first[0]) and is_write(second[0]) and operator_of(first[0]) == operator_of(second[0])
+    ]
+    return replace_all(pairs, change)
+
+
+@fault
+def out_is_not_cast(emitted, signature):
+    computed = {name_of(a) for a, _ in emitted.calls("aten.gt.Scalar", "aten.ne.Scalar", "aten.neg.default")}
+
+    def change(assignment, args):
+        assignment.value = args[0]
+        return True
+
+    casts = [place for place in emitted.calls("aten._to_copy.default") if is_write(place[0])]
+    casts = [place for place in casts if isinstance(place[1][0], ast.Name) and place[1][0].id in computed]
+    return replace_all(casts, change)
+
+
+@fault
+def changed_shape_is_not_seen(emitted, signature):
+    """After `x.t_()`, x is what it was."""
+
+    def change(assignment, args):
+        assignment.value = args[0]
+        return True
+
+    operators = ["aten.t.default", "aten.transpose.int", "aten.unsqueeze.default"]
+    calls = [place for place in emitted.calls(*operators) if re.search(r"_(_\d+)?$", name_of(place[0]))]
+    return replace_all(calls, change)
+
+
+@fault
+def statistics_swapped(emitted, signature):
+    def change(assignment, args):
+        args[1] = ast.Constant({3: 4, 4: 3}[number(args[1])])
+        return True
+
+    members = [place for place in emitted.calls("operator.getitem") if is_write(place[0])]
+    members = [place for place in members if "batch_norm" in ast.unparse(place[1][0])]
+    return replace_all([place for place in members if number(place[1][1]) in (3, 4)], change)
 
 
 @fault

@@ -11,6 +11,8 @@ done again.
 
 import argparse
 import copy
+import gc
+import itertools
 import json
 import pathlib
 import re
@@ -25,7 +27,8 @@ from conftest import find_fxpassc  # first of all: it makes fx_to_json known
 
 from capture import capture_export, state_of  # isort: skip
 from fx_to_json import dump  # isort: skip
-from random_statements import NAME, program
+from random_reasons import is_known
+from random_statements import NAME, PAIRS, READERS, UNREACHED, VIEWS, WRITES, program
 from xla_runner import Executable, Session
 
 SOURCES = ["dynamo", "training"]
@@ -255,11 +258,16 @@ class Runner:
         return captured_program(program, source, self.directory)
 
     def outcome(self, program, source, emit="fx-python"):
+        return self.outcomes(program, source, [emit])[emit]
+
+    def outcomes(self, program, source, emits):
+        """For each form in which fxpassc emits the program, what becomes of it."""
         try:
             captured = self.captured(program, source)
         except NotCaptured as error:
-            return Outcome("raises" if program.raises else "not captured", str(error))
-        return self.outcome_of(captured, emit)
+            outcome = Outcome("raises" if program.raises else "not captured", str(error))
+            return dict.fromkeys(emits, outcome)
+        return {emit: self.outcome_of(captured, emit) for emit in emits}
 
     def outcome_of(self, captured, emit="fx-python"):
         return self.judged(captured, compiled(self.fxpassc, captured, emit), emit)
@@ -372,14 +380,31 @@ def coverage_table(reads, writes):
     for title, pairs in coverage(reads, writes).items():
         columns = sorted({column for _, column in pairs})
         rows = sorted({row for row, _ in pairs})
-        missing = [f"{row}/{column}" for row in rows for column in columns if not pairs[row, column]]
         lines.append(f"{title}: {len(pairs)} of {len(rows) * len(columns)} pairs, {pairs.total()} times")
         if len(columns) <= 16:
             lines.append(" " * 20 + " ".join(f"{column[:10]:>10}" for column in columns))
             lines += [f"{row:20}" + " ".join(f"{pairs[row, c]:10}" for c in columns) for row in rows]
-        if missing:
-            lines.append(f"  never: {' '.join(missing[:20])}{' ...' if len(missing) > 20 else ''}")
+    triples = [(*pair, reader) for pair in PAIRS for reader in READERS]
+    seen = sum(triple in reads for triple in triples)
+    lines.append(f"view x write x reader: {seen} of {len(triples)} triples")
+    for title, never in missing(reads, writes).items():
+        lines.append(f"{title}, never: {' '.join('/'.join(pair) for pair in never) or 'none'}")
     return "\n".join(lines)
+
+
+def missing(reads, writes):
+    """The pairs that were not seen, and of which `UNREACHED` does not say why."""
+    pairs = coverage(reads, writes)
+    views = [view for view in dict.fromkeys(VIEWS) if view != "copy"]
+    wanted = {
+        "view x write through it": PAIRS,
+        "view x reader": itertools.product(views, READERS),
+        "write x reader": itertools.product(dict.fromkeys(WRITES), READERS),
+    }
+    return {
+        title: [pair for pair in those if not pairs[title][pair] and pair not in UNREACHED]
+        for title, those in wanted.items()
+    }
 
 
 # Command line -------------------------------------------------------------------------------------------
@@ -388,7 +413,12 @@ def main():
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--count", type=int, default=300, help="how many seeds")
     parser.add_argument("--source", choices=SOURCES, action="append", help="default: both")
-    parser.add_argument("--emit", choices=list(JUDGES), default="fx-python", help="hlo-text is run by XLA")
+    parser.add_argument(
+        "--emit", choices=list(JUDGES), action="append", help="default: fx-python; hlo-text is run by XLA"
+    )
+    parser.add_argument(
+        "--lowered", type=int, default=10**9, help="how many graphs XLA runs, of those that are lowered"
+    )
     parser.add_argument(
         "--state", type=pathlib.Path, help="results, one JSON object a line; done ones are kept"
     )
@@ -404,6 +434,7 @@ def main():
             for seed in seeds:
                 print(program(seed).source_code())
             return 0
+        gc.freeze()  # what PyTorch consists of is not looked through again and again
         return run_all(Runner(find_fxpassc(), directory), seeds, arguments)
 
 
@@ -412,38 +443,68 @@ def run_all(runner, seeds, arguments):
     if arguments.state and arguments.state.exists():
         lines = map(json.loads, arguments.state.read_text().splitlines())
         done = {(line["seed"], line["source"], line["emit"]): line for line in lines}
-    reads, writes, kinds, reasons = Counter(), Counter(), Counter(), Counter()
-    failures = 0
+    tally = Tally()
+    emits = arguments.emit or ["fx-python"]
     for seed in seeds:
         grown = program(seed)
-        reads += grown.reads
-        writes += grown.writes
+        tally.add_program(grown)
         for source in arguments.source or SOURCES:
-            key = (seed, source, arguments.emit)
-            if key not in done:
-                outcome = runner.outcome(grown, source, arguments.emit)
-                done[key] = dict(
-                    zip(("seed", "source", "emit"), key), kind=outcome.kind, detail=outcome.detail
-                )
-                shrinks = arguments.shrink_refused and not reasons[outcome.kind, outcome.reason()]
+            wanted = [emit for emit in emits if emit != "hlo-text" or tally.lowered < arguments.lowered]
+            left = [emit for emit in wanted if (seed, source, emit) not in done]
+            outcomes = runner.outcomes(grown, source, left) if left else {}
+            for emit, outcome in outcomes.items():
+                line = {"seed": seed, "source": source, "emit": emit, "kind": outcome.kind, "detail": outcome.detail}
+                shrinks = arguments.shrink_refused and tally.is_new(outcome)
                 if outcome.is_failure() or (outcome.kind in REFUSALS and shrinks):
-                    text = explained(runner, grown, source, outcome, arguments.emit)
-                    print(text, flush=True)
-                    done[key]["smallest"] = text
+                    line["smallest"] = explained(runner, grown, source, outcome, emit)
+                    print(line["smallest"], flush=True)
+                done[seed, source, emit] = line
                 if arguments.state:
                     with arguments.state.open("a") as file:
-                        file.write(json.dumps(done[key]) + "\n")
-            outcome = Outcome(done[key]["kind"], done[key]["detail"])
-            kinds[source, outcome.kind] += 1
-            failures += outcome.is_failure()
-            if outcome.kind in REFUSALS:
-                reasons[outcome.kind, outcome.reason()] += 1
-    print(coverage_table(reads, writes))
-    for (source, kind), count in sorted(kinds.items()):
-        print(f"{count:6} {source} {kind}")
-    for (kind, text), count in reasons.most_common():
-        print(f"{count:6} {kind}: {text}")
-    return int(failures > 0)
+                        file.write(json.dumps(line) + "\n")
+            for emit in wanted:
+                line = done[seed, source, emit]
+                tally.add(Outcome(line["kind"], line["detail"]), grown, source, emit)
+    print(tally.report())
+    return int(tally.failures > 0)
+
+
+class Tally:
+    """What became of programs, counted."""
+
+    def __init__(self):
+        self.reads, self.writes = Counter(), Counter()
+        self.kinds, self.reasons, self.unexplained = Counter(), Counter(), Counter()
+        self.failures = 0
+        self.programs, self.lowered = 0, 0
+
+    def add_program(self, grown):
+        self.reads += grown.reads
+        self.writes += grown.writes
+        self.programs += 1
+
+    def is_new(self, outcome):
+        return not self.reasons[outcome.kind, outcome.reason()]
+
+    def add(self, outcome, grown, source, emit):
+        lowered = "[missing-lowering]" not in outcome.detail
+        kind = outcome.kind if lowered else "not lowered"
+        self.kinds[source, emit, kind] += 1
+        self.lowered += emit == "hlo-text" and kind == "equal"
+        self.failures += outcome.is_failure()
+        if kind in REFUSALS:
+            self.reasons[outcome.kind, outcome.reason()] += 1
+            if not is_known(outcome, grown):
+                self.failures += 1
+                self.unexplained[grown.seed, source, emit, kind, outcome.detail] += 1
+
+    def report(self):
+        lines = [coverage_table(self.reads, self.writes), f"{self.programs} programs"]
+        lines += [f"{n:6} {' '.join(key)}" for key, n in sorted(self.kinds.items())]
+        lines += [f"{n:6} {kind}: {text}" for (kind, text), n in self.reasons.most_common()]
+        lines += ["without a known reason:"] * bool(self.unexplained)
+        lines += ["  " + " ".join(map(str, key)) for key in self.unexplained]
+        return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -26,8 +26,9 @@ DTYPES = [torch.float32] * 4 + [
 ]
 SHAPES = [(4, 3), (2, 3, 4), (6,), (3, 3), (2, 2, 3), (1, 4), (4, 6), (), (2, 1, 3)]
 SCALARS = ["-3", "-2", "-1", "0", "1", "2", "3", "0.5", "2.5", "True"]
-MOST_SOURCES = 16
+MOST_SOURCES = 20
 MOST_ELEMENTS = 96
+MOST_STATEMENTS = 40
 MOST_ATTEMPTS = 25
 # No sum of a program's numbers leaves what the dtype holds exactly. Integers wrap; only their casts matter.
 LARGEST = {
@@ -68,7 +69,8 @@ class Program:
     statements: list = field(default_factory=list)
     outputs: list = field(default_factory=list)
     raises: bool = False  # eager PyTorch refuses the last statement
-    # Reads after writes: (how the value read was made, the last write to its storage, what reads it).
+    # Reads after writes: (how the value read was made, the last write to its storage, what reads it). The caller reads
+    # an input or a buffer: there it is the value written that counts.
     reads: Counter = field(default_factory=Counter)
     # Writes: (how the value written was made, the write).
     writes: Counter = field(default_factory=Counter)
@@ -113,7 +115,7 @@ def _storage(tensor):
     return tensor.untyped_storage()._cdata
 
 
-def _places(tensor):
+def _elements(tensor):
     """The places in its storage that a tensor takes."""
     end = tensor.untyped_storage().nbytes() // tensor.element_size()
     return set(
@@ -124,13 +126,26 @@ def _places(tensor):
     )
 
 
+def _places_of(tensor):
+    return tensor.shape, tensor.stride(), tensor.storage_offset()
+
+
+def _same_places(a, b):
+    return _storage(a) == _storage(b) and _places_of(a) == _places_of(b)
+
+
+def _repeats(tensor):
+    """Whether elements of a tensor share a place: of most writes it depends on their order what remains."""
+    return len(_elements(tensor)) < tensor.numel()
+
+
 def _overlap(a, b):
     """Whether two tensors share places and differ: eager raises, or the order of its walk counts."""
     if _storage(a) != _storage(b) or a.numel() == 0 or b.numel() == 0:
         return False
-    if a.shape == b.shape and a.stride() == b.stride() and a.storage_offset() == b.storage_offset():
+    if _same_places(a, b):
         return False
-    return bool(_places(a) & _places(b))
+    return bool(_elements(a) & _elements(b))
 
 
 def _broadcasts(shape, to):
@@ -159,10 +174,10 @@ class _Grower:
         self.program = Program(seed)
         self.scope = {"torch": torch}
         self.values = []
-        self.last_write = {}  # storage -> kind of its last write
+        self.last_write = {}  # storage -> (kind of the value written, kind of the write)
         self.operands = []  # (name, kind of reader) of the statement at hand
-        self.target = None  # the value that the statement at hand writes
-        self.joined = []  # views that have been written
+        self.targets = []  # the values that the statement at hand writes
+        self.joined = []  # what shows a write through a view
         # Operators that are rare in programs; many of them fxpass refuses, which ends the use of a program.
         self.rare = self.random.random() < 0.1
         self.may_raise = self.random.random() < 0.05
@@ -170,9 +185,9 @@ class _Grower:
     def grown(self):
         for _ in range(self.random.randint(1, 3)):
             self.source(self.random.choice(SHAPES), self.random.choice(DTYPES), self.random.choice("xxb"))
-        for pair in pairs_of(self.program.seed):
-            self.join(*pair)
-        length = len(self.program.statements) + self.random.randint(3, 12)
+        for triple in triples_of(self.program.seed):
+            self.join(*triple)
+        length = min(len(self.program.statements) + self.random.randint(2, 9), MOST_STATEMENTS)
         while len(self.program.statements) < length and not self.program.raises:
             role = self.random.choices([self.view, self.write, self.read], [40, 40, 20])[0]
             self.attempt(role)
@@ -182,8 +197,9 @@ class _Grower:
         for value in chosen:
             self.count_read(value, "output")
         for value in self.values:
-            if value.kind in ("input", "buffer"):
-                self.count_read(value, "caller")
+            written = self.last_write.get(_storage(value.tensor))
+            if written is not None and value.kind in ("input", "buffer"):
+                self.program.reads[*written, "caller"] += 1
         return self.program
 
     # Choosing -------------------------------------------------------------------------------------------
@@ -261,23 +277,27 @@ class _Grower:
             return self.random.choice(SCALARS)
         return self.operand(target, shape, cast=cast)
 
-    def exact(self, target, shape):
-        """Text of a tensor of this very shape and the target's dtype."""
+    def exact(self, target, shape, apart=False):
+        """Text of a tensor of this very shape and the target's dtype; `apart`: of memory of its own."""
 
         def fits(tensor):
+            if apart and not self.rare and _storage(tensor) == _storage(target):
+                return False
             return tensor.shape == shape and tensor.dtype == target.dtype and not _overlap(target, tensor)
 
         fitting = [value for value in self.values if fits(value.tensor)]
         value = self.choice(fitting) if fitting and self.chance(0.6) else self.source(shape, target.dtype)
         return self.use(value, "operand")
 
-    def mask(self, target, shape=None):
+    def mask(self, target, shape=None, apart=False):
         shape = tuple(target.shape) if shape is None else shape
         if self.chance(0.5):
             value = self.any(lambda tensor: tuple(tensor.shape) == shape and tensor.dtype != torch.bool)
             return f"{self.use(value, 'mask')} > {self.random.randint(-3, 3)}"
         fitting = [v for v in self.values if v.tensor.dtype == torch.bool and tuple(v.tensor.shape) == shape]
         fitting = [v for v in fitting if not _overlap(target, v.tensor) and v.tensor is not target]
+        if apart and not self.rare:
+            fitting = [v for v in fitting if _storage(v.tensor) != _storage(target)]
         value = self.choice(fitting) if fitting and self.chance(0.7) else self.source(shape, torch.bool)
         return self.use(value, "mask")
 
@@ -313,21 +333,23 @@ class _Grower:
     # Growing --------------------------------------------------------------------------------------------
     def attempt(self, role):
         """One statement, if what is chosen fits and eager accepts it; else nothing remains of it."""
-        self.operands, self.target = [], None
+        self.operands, self.targets = [], []
         sources, values = len(self.program.sources), len(self.values)
         try:
             text, kind, count = role()
         except _NotApplicable:
             return self.forget(sources, values)
+        careful = not self.rare and not self.may_raise and kind not in FILLS
+        if careful and any(_repeats(target.tensor) for target in self.targets):
+            return self.forget(sources, values)
         names = [f"v{len(self.values) + i}" for i in range(count)]
         if count:
             text = f"{', '.join(names)}{',' if text.startswith('*') else ''} = {text.lstrip('*')}"
-        backup = None
-        if self.target is not None:
-            whole = self.target.tensor
-            end = whole.untyped_storage().nbytes() // whole.element_size()
-            whole = whole.as_strided((end,), (1,), 0)
-            backup = (whole, whole.clone())
+        backups = []
+        for target in self.targets:
+            end = target.tensor.untyped_storage().nbytes() // target.tensor.element_size()
+            whole = target.tensor.as_strided((end,), (1,), 0)
+            backups.append((target.tensor, whole, whole.clone(), whole.as_strided(*_places_of(target.tensor))))
         raised = False
         try:
             exec(text, self.scope)
@@ -339,20 +361,22 @@ class _Grower:
             self.program.statements.append(Statement(text))
             return None
         made = [] if raised else [self.scope[name] for name in names]
-        checked = made + ([self.target.tensor] if self.target is not None else [])
+        checked = made + [target.tensor for target in self.targets]
         if raised or not all(self.is_tame(tensor) for tensor in checked):
-            if backup is not None:
-                backup[0].copy_(backup[1])
+            for tensor, whole, content, before in backups:
+                whole.copy_(content)
+                if not _same_places(tensor, before):
+                    tensor.set_(before)
             return self.forget(sources, values)
         self.program.statements.append(Statement(text, tuple(names)))
         for value, reader in self.operands:
             self.count_read(value, reader)
-        if self.target is not None:
-            self.last_write[_storage(self.target.tensor)] = kind
-            self.program.writes[self.target.kind, kind] += 1
+        for target in self.targets:
+            self.last_write[_storage(target.tensor)] = target.kind, kind
+            self.program.writes[target.kind, kind] += 1
         owned = {_storage(value.tensor) for value in self.values}
         for name, tensor in zip(names, made):
-            result = "result of a write" if self.target is not None else kind
+            result = "result of a write" if self.targets else kind
             self.values.append(_Value(name, tensor, result if _storage(tensor) in owned else "fresh"))
         return None
 
@@ -386,37 +410,54 @@ class _Grower:
         return bool(tensor.isfinite().all() and (tensor * 4 == (tensor * 4).round()).all())
 
     def count_read(self, value, reader):
-        write = self.last_write.get(_storage(value.tensor))
-        if write is not None:
-            self.program.reads[value.kind, write, reader] += 1
+        written = self.last_write.get(_storage(value.tensor))
+        if written is not None:
+            self.program.reads[value.kind, written[1], reader] += 1
 
-    def join(self, view, write):
-        """A view of this kind, written by a write of that kind, if these are found soon."""
+    def join(self, view, write, reader):
+        """A view of this kind, written by a write of that kind and then read, if these are found soon."""
         for _ in range(4):
-            if self.program.raises or self.joins(view, write):
+            if self.program.raises or len(self.program.statements) > MOST_STATEMENTS - 4:
+                return
+            if self.joins(view, write, reader):
                 return
 
-    def joins(self, view, write):
+    def joins(self, view, write, reader):
         viewed = None
-        if len(self.program.sources) < MOST_SOURCES and self.chance(0.7):
-            dtype, shape = self.random.choice(DTYPES), self.random.choice(SHAPES)
+        if len(self.program.sources) < MOST_SOURCES and self.chance(0.7) or write in SHAPES_FOR:
+            dtype, shape = self.random.choice(DTYPES), self.random.choice(SHAPES_FOR.get(write, SHAPES))
             if view == "parts":
                 dtype = torch.complex64
-            elif view in ("as_complex", "dropout"):
-                dtype = torch.float32
             elif write == "bitwise":
                 dtype = self.choice([torch.bool, torch.int64, torch.int32, torch.uint8])
+            elif view in ("as_complex", "dropout") or write in FLOAT_WRITES or reader == "matmul":
+                dtype = torch.float32
             elif dtype.is_complex:
                 dtype = torch.float32  # few writes order complex numbers
             shape = {"as_complex": (2, 3, 2), "meshgrid": (3,), "einsum": (3, 3)}.get(view, shape)
-            viewed = self.source(shape, dtype)
+            try:
+                viewed = self.source(shape, dtype)
+            except _NotApplicable:
+                return False
+        if write in REBINDING:  # the shape of an input is the caller's
+            if not self.succeeds(lambda: self.read("clone", viewed)):
+                return False
+            viewed = self.values[-1]
         if not self.succeeds(lambda: self.view(view, viewed)):
             return False
         value = self.values[-1]
         if value.kind != view or not self.succeeds(lambda: self.write(write, value)):
             return False
-        self.joined = [*self.joined, value][-3:]
-        return True
+        if reader in ("output", "caller"):
+            self.joined.append(value)
+            return True
+        names = [other for other in self.values if _storage(other.tensor) == _storage(value.tensor)]
+        for through in [self.choice(names), value] if self.chance(0.3) else [value]:
+            if self.succeeds(lambda: self.read_as(reader, through)):  # noqa: B023
+                self.joined.append(self.targets[0] if self.targets else self.values[-1])
+                return True
+        self.joined.append(value)
+        return False
 
     def succeeds(self, role):
         count = len(self.program.statements)
@@ -648,7 +689,10 @@ class _Grower:
     def view_meshgrid(self, v, t):
         if t.dim() > 1:
             raise _NotApplicable
-        other = self.any(lambda tensor: tensor.dim() < 2 and tensor.dtype == t.dtype)
+        if self.chance(0.6):  # only then no two elements are one
+            other = self.source((1,), t.dtype)
+        else:
+            other = self.any(lambda tensor: tensor.dim() < 2 and tensor.dtype == t.dtype)
         return f"torch.meshgrid({v}, {other.name}, indexing={self.choice(['ij', 'xy'])!r})", 2
 
     def view_same(self, v, t):
@@ -724,12 +768,13 @@ class _Grower:
 
     # Writes ---------------------------------------------------------------------------------------------
     def write(self, kind=None, target=None):
-        self.target = target or self.any()
+        target = target or self.any()
+        self.targets.append(target)
         kind = kind or self.random.choice(RARE_WRITES if self.rare and self.chance(0.6) else WRITES)
-        text = getattr(self, f"write_{kind}")(self.target.name, self.target.tensor)
-        # Only an expression can be given a name.
+        text = getattr(self, f"write_{kind}")(target.name, target.tensor)
+        # Only an expression of one tensor can be given a name; a comparison must be.
         named = self.chance(0.15) and re.match(r"^(torch\.[\w.]+|\w+\.\w+)\(", text) is not None
-        return text, kind, int(named)
+        return text, kind, int(named and kind != "foreach" or kind == "batch_norm")
 
     def write_add(self, v, t):
         name = self.random.choice(["add", "sub"])
@@ -906,72 +951,206 @@ class _Grower:
         dim, index, shape = self.scatter_operands(t, False)
         return f"{v}.scatter_add_({dim}, {index}, {self.exact(t, shape)})"
 
-    def write_power(self, v, t):
-        return self.choice([f"{v}.pow_(2)", f"{v}.remainder_(3)", f"{v}.fmod_(2)"])
-
-    def write_minimum(self, v, t):
-        return f"torch.{self.choice(['minimum', 'maximum', 'add', 'mul'])}({v}, {self.operand(t)}, out={v})"
-
-    def write_out(self, v, t):
-        return f"torch.neg({self.operand(t, cast=False)}, out={v})"
-
-    def write_foreach(self, v, t):
-        return self.choice(
-            [f"torch._foreach_add_([{v}], 2)", f"torch._foreach_mul_([{v}], [{self.operand(t)}])"]
-        )
-
-    def write_metadata(self, v, t):
-        return self.choice([f"{v}.t_()", f"{v}.squeeze_()", f"{v}.unsqueeze_(0)", f"{v}.transpose_(0, 1)"])
-
-    def write_masked_scatter(self, v, t):
-        return f"{v}.masked_scatter_({self.mask(t)}, {self.exact(t, tuple(t.shape))})"
-
-    def write_lerp(self, v, t):
-        return f"{v}.lerp_({self.exact(t, tuple(t.shape))}, 0.5)"
+    def write_scatter_reduce(self, v, t):
+        reduce = self.choice(["amax", "amin", "sum", "prod"])
+        keeps = self.choice(["", ", include_self=False"])
+        if self.chance(0.3) and t.dim():
+            dim = self.dim(t)
+            index, count = self.index(t.shape[dim], distinct=False)
+            shape = list(t.shape)
+            shape[dim] = count
+            reduce = "amax" if reduce == "sum" else reduce
+            return f"{v}.index_reduce_({dim}, {index}, {self.exact(t, tuple(shape), apart=True)}, {reduce!r}{keeps})"
+        dim, index, shape = self.scatter_operands(t, False)
+        return f"{v}.scatter_reduce_({dim}, {index}, {self.exact(t, shape, apart=True)}, reduce={reduce!r}{keeps})"
 
     def write_put(self, v, t):
-        index, count = self.index(t.numel())
-        return f"{v}.put_({index}, {self.exact(t, (count,))})"
+        accumulate = self.chance(0.3)
+        index, count = self.index(t.numel(), distinct=not accumulate, negative=True)
+        values = self.exact(t, (count,), apart=True)
+        return f"{v}.put_({index}, {values}{', accumulate=True' if accumulate else ''})"
+
+    def write_masked_scatter(self, v, t):
+        return f"{v}.masked_scatter_({self.mask(t, apart=True)}, {self.exact(t, tuple(t.shape), apart=True)})"
+
+    def write_power(self, v, t):
+        return self.choice(
+            [f"{v}.pow_(2)", f"{v}.remainder_(3)", f"{v}.fmod_(2)", f"{v}.floor_divide_(2)", f"{v}.remainder_(-2)"]
+        )
+
+    def write_lerp(self, v, t):
+        weight = self.exact(t, tuple(t.shape)) if self.chance(0.3) else "0.5"
+        return f"{v}.lerp_({self.exact(t, tuple(t.shape))}, {weight})"
 
     def write_fill_diagonal(self, v, t):
-        return f"{v}.fill_diagonal_({self.choice(SCALARS)})"
+        return f"{v}.fill_diagonal_({self.choice(SCALARS)}{self.choice(['', ', wrap=True'])})"
 
-    def write_cumsum(self, v, t):
-        return f"{v}.cumsum_(0)"
+    def write_cumulative(self, v, t):
+        return f"{v}.{self.choice(['cumsum_', 'cumprod_'])}({self.dim(t)})"
 
-    def write_tril(self, v, t):
-        return self.choice([f"{v}.tril_()", f"{v}.triu_(1)"])
+    def write_triangle(self, v, t):
+        return f"{v}.{self.choice(['tril_', 'triu_'])}({self.choice(['', '1', '-1'])})"
 
-    def write_scatter_reduce(self, v, t):
-        dim, index, shape = self.scatter_operands(t, False)
-        return f"{v}.scatter_reduce_({dim}, {index}, {self.exact(t, shape)}, reduce='amax')"
+    def write_addmm(self, v, t):
+        if t.dim() != 2:
+            raise _NotApplicable
+        inner = self.random.randint(1, 3)
+        a, b = (self.exact(t, shape, apart=True) for shape in [(t.shape[0], inner), (inner, t.shape[1])])
+        return f"{v}.addmm_({a}, {b}{self.choice(['', ', beta=2', ', alpha=2'])})"
+
+    def write_out(self, v, t):
+        if not (t.is_contiguous() or self.rare or self.program.seed % 4 == 0):  # which Dynamo does not capture
+            raise _NotApplicable
+        if self.rare and self.chance(0.5):  # a result of perhaps another shape
+            return f"torch.neg({self.operand(t, cast=False)}, out={v})"
+        if self.chance(0.4):
+            name = self.choice(["minimum", "maximum", "add", "mul", "sub"])
+            return f"torch.{name}({v}, {self.operand(t)}, out={v})"
+        shape = tuple(t.shape)
+        fitting = [o for o in self.values if tuple(o.tensor.shape) == shape and not _overlap(t, o.tensor)]
+        value = self.choice(fitting) if fitting and self.chance(0.6) else self.source(shape, self.random.choice(DTYPES))
+        if not _casts_exactly(value.tensor, t.dtype):
+            raise _NotApplicable
+        operand = self.use(value, "operand")
+        return self.choice(
+            [
+                f"torch.neg({operand}, out={v})",
+                f"torch.abs({operand}, out={v})",
+                f"torch.clamp({operand}, -1, 3, out={v})",
+                f"torch.gt({operand}, 1, out={v})",
+                f"torch.ne({operand}, 0, out={v})",
+            ]
+        )
+
+    def write_foreach(self, v, t):
+        """Lists of tensors: the target and others, which are written one after the other."""
+        members = [self.targets[0]]
+        for _ in range(self.random.randint(0, 2)):
+            value = self.any(lambda tensor: all(tensor is not m.tensor for m in members))
+            if any(_overlap(value.tensor, member.tensor) for member in members):
+                raise _NotApplicable
+            members.insert(self.random.randint(0, len(members)), value)
+        self.targets.extend(member for member in members if member is not self.targets[0])
+        names = f"[{', '.join(member.name for member in members)}]"
+
+        def others(cast=True):
+            return f"[{', '.join(self.operand(m.tensor, cast=cast) for m in members)}]"
+
+        numbers = f"[{', '.join(self.choice(['2', '-1', '3']) for _ in members)}]"
+        return self.choice(
+            [
+                lambda: f"torch._foreach_add_({names}, {self.choice(['2', '-1'])})",
+                lambda: f"torch._foreach_mul_({names}, {numbers})",
+                lambda: f"torch._foreach_add_({names}, {numbers})",
+                lambda: f"torch._foreach_mul_({names}, {others()})",
+                lambda: f"torch._foreach_sub_({names}, {others()}{self.choice(['', ', alpha=2'])})",
+                lambda: f"torch._foreach_copy_({names}, {others()})",
+                lambda: f"torch._foreach_maximum_({names}, {others(cast=False)})",
+                lambda: f"torch._foreach_addcmul_({names}, {others()}, {others()}, 2)",
+                lambda: f"torch._foreach_neg_({names})",
+                lambda: f"torch._foreach_zero_({names})",
+            ]
+        )()
+
+    def write_batch_norm(self, v, t):
+        """The statistics of a batch of two go into the running mean and the running variance. What becomes of the batch is 1,
+        -1 or nearly 0."""
+        if t.dim() != 1 or t.dtype not in (torch.float32, torch.float64) or not t.numel():
+            raise _NotApplicable
+        batch = self.exact(t, (2, t.shape[0]))
+        other = self.source(tuple(t.shape), t.dtype)
+        self.targets.append(other)
+        statistics = self.choice([f"{v}, {other.name}", f"{other.name}, {v}"])
+        return f"torch.nn.functional.batch_norm({batch}, {statistics}, None, None, True, 0.5) > 0.5"
+
+    def write_random(self, v, t):
+        """Of distributions that have one number."""
+        texts = [f"{v}.bernoulli_({self.choice(['0.0', '1.0'])})"]
+        return self.choice(texts + [f"{v}.uniform_(2, 2)", f"{v}.normal_(2, 0)"] * t.dtype.is_floating_point)
+
+    def rebound(self, t):
+        """Refuses targets that somebody else sees, or may see."""
+        (target,) = self.targets
+        others = [o.tensor for o in self.values if o is not target and _storage(o.tensor) == _storage(t)]
+        if target.kind in ("input", "buffer", *LISTS) or any(_same_places(t, other) for other in others):
+            if not self.rare:
+                raise _NotApplicable
+
+    def write_metadata(self, v, t):
+        """The tensor becomes a view of itself, which nobody else may have."""
+        self.rebound(t)
+        dim, other = (self.dim(t), self.dim(t)) if t.dim() else (0, 0)
+        return self.choice(
+            [
+                f"{v}.t_()",
+                f"{v}.squeeze_()",
+                f"{v}.squeeze_({dim})",
+                f"{v}.unsqueeze_({dim})",
+                f"{v}.transpose_({dim}, {other})",
+                f"{v}.swapaxes_({dim}, {other})",
+            ]
+        )
+
+    def write_resize(self, v, t):
+        self.rebound(t)
+        shape = self.other_shape(t)
+        if shape and shape[0] > 1 and self.chance(0.5):
+            shape[0] -= 1
+        return f"{v}.resize_({shape})"
+
+    def write_set(self, v, t):
+        self.rebound(t)
+        return f"{v}.set_({self.any(lambda tensor: tensor.dtype == t.dtype).name})"
 
     # Reads ----------------------------------------------------------------------------------------------
-    def read(self):
-        kind = self.random.choice(READS)
-        return getattr(self, f"read_{kind}")(), kind, 1
+    def read(self, kind=None, value=None):
+        kind = kind or self.random.choice(READS)
+        return getattr(self, f"read_{kind}")(value or self.any()), kind, 1
 
-    def read_arithmetic(self):
-        a = self.any()
+    def read_as(self, reader, value):
+        """A statement that reads this value in this way."""
+        if reader in ("operand", "mask"):
+            return self.written_from(reader, value)
+        return self.read(self.choice(["arithmetic", "unary", "where"]) if reader == "arithmetic" else reader, value)
+
+    def written_from(self, reader, value):
+        shape = tuple(value.tensor.shape)
+
+        def fits(tensor):
+            right = _broadcasts(shape, tuple(tensor.shape)) and not _overlap(tensor, value.tensor)
+            right = right and tensor is not value.tensor
+            return right and (reader == "mask" or _casts_exactly(value.tensor, tensor.dtype))
+
+        fitting = [other for other in self.values if fits(other.tensor)]
+        target = self.choice(fitting) if fitting and self.chance(0.6) else self.source(shape, torch.float32)
+        if not fits(target.tensor):
+            raise _NotApplicable
+        self.targets.append(target)
+        name = self.use(value, reader)
+        if reader == "mask":
+            condition = name if value.tensor.dtype == torch.bool else f"{name} > 0"
+            return f"{target.name}.masked_fill_({condition}, {self.random.choice(SCALARS)})", "masked_fill", 0
+        kind = self.choice(["add", "mul", "copy"])
+        return f"{target.name}.{kind}_({name})", kind, 0
+
+    def read_arithmetic(self, a):
         if self.chance(0.4):
             return f"{self.use(a, 'arithmetic')} {self.choice('+-*')} {self.choice(SCALARS)}"
         b = self.any(lambda tensor: _broadcasts(tuple(tensor.shape), tuple(a.tensor.shape)))
         return f"{self.use(a, 'arithmetic')} {self.choice('+-*')} {self.use(b, 'arithmetic')}"
 
-    def read_unary(self):
-        v = self.use(self.any(), "arithmetic")
+    def read_unary(self, value):
+        v = self.use(value, "arithmetic")
         return self.choice(
             [f"-{v}", f"{v}.abs()", f"torch.relu({v})", f"torch.clamp({v}, -1, 2)", f"{v} > 1"]
         )
 
-    def read_where(self):
-        a = self.any()
+    def read_where(self, a):
         v = self.use(a, "arithmetic")
         b = self.any(lambda tensor: tensor.shape == a.tensor.shape)
         return f"torch.where({v} > 0, {v}, {self.use(b, 'arithmetic')})"
 
-    def read_reduction(self):
-        value = self.any(lambda tensor: tensor.numel() > 0)
+    def read_reduction(self, value):
         v = self.use(value, "reduction")
         texts = [f"{v}.sum()", f"torch.sum({v})", f"{v}.amax()"]
         if value.tensor.dim():
@@ -979,35 +1158,48 @@ class _Grower:
             texts += [f"{v}.sum({dim})", f"{v}.amax({dim}, keepdim=True)", f"{v}.amin({dim})"]
         return self.choice(texts)
 
-    def read_clone(self):
-        v = self.use(self.any(), "clone")
+    def read_clone(self, value):
+        v = self.use(value, "clone")
         return self.choice([f"{v}.clone()", f"torch.clone({v})"])
 
-    def read_cat(self):
-        a = self.any(lambda tensor: tensor.dim() > 0)
+    def read_cat(self, a):
         b = self.any(lambda tensor: tensor.shape == a.tensor.shape)
         pair = f"[{self.use(a, 'cat')}, {self.use(b, 'cat')}]"
         return self.choice(
             [f"torch.cat({pair})", f"torch.cat({pair}, {a.tensor.dim() - 1})", f"torch.stack({pair})"]
         )
 
-    def read_gather(self):
-        value = self.any(lambda tensor: tensor.dim() > 0)
+    def read_gather(self, value):
+        if value.tensor.dim() == 0:
+            raise _NotApplicable
         dim = self.random.randrange(value.tensor.dim())
         index, _ = self.index(value.tensor.shape[dim], distinct=False)
         v = self.use(value, "gather")
         return self.choice([f"{v}[{':, ' * dim}{index}]", f"{v}.index_select({dim}, {index})"])
 
-    def read_cast(self):
-        value = self.any()
+    def read_index(self, value):
+        """Numbers become places of another tensor."""
+        gathered = self.any(lambda tensor: tensor.dim() == 1 and tensor.numel() > 0)
+        v = self.use(value, "index")
+        if value.tensor.dtype != torch.int64:
+            v = f"{v}.to(torch.int64)"
+        if value.tensor.dim() == 0:  # which would be taken for a number
+            v = f"{v}.reshape(1)"
+        return f"{gathered.name}[{v}.remainder({gathered.tensor.shape[0]})]"
+
+    def read_cast(self, value):
         dtype = self.random.choice(DTYPES)
         if not _casts_exactly(value.tensor, dtype):
             raise _NotApplicable
         return f"{self.use(value, 'cast')}.to({dtype}, copy=True)"
 
-    def read_matmul(self):
-        a = self.any(lambda tensor: tensor.dim() == 2 and tensor.dtype == torch.float32)
-        b = self.any(lambda tensor: tensor.dim() == 2 and tensor.dtype == torch.float32)
+    def read_matmul(self, a):
+        if a.tensor.dim() == 0 or a.tensor.dtype not in (torch.float32, torch.float64, torch.int64, torch.complex64):
+            raise _NotApplicable
+        length = a.tensor.shape[-1]
+        fitting = [b for b in self.values if b.tensor.dtype == a.tensor.dtype and b.tensor.shape[:1] == (length,)]
+        fitting = [b for b in fitting if b.tensor.dim() < 3]
+        b = self.choice(fitting) if fitting and self.chance(0.7) else self.source((length, 2), a.tensor.dtype)
         return f"{self.use(a, 'matmul')} @ {self.use(b, 'matmul')}"
 
 
@@ -1021,23 +1213,43 @@ WRITES = """
     add add mul div operator operator indexed_operator indexed_operator unary relu clamp compare bitwise
     addcmul copy copy fill zero masked_fill setitem setitem setitem setitem_leading_ones setitem_bool
     setitem_index setitem_indices setitem_mask index_put index_copy index_add index_fill scatter scatter_add
+    scatter_reduce put masked_scatter power lerp fill_diagonal cumulative triangle addmm out foreach batch_norm
+    random metadata set
 """.split()
-RARE_WRITES = """
-    power minimum out foreach metadata masked_scatter lerp put fill_diagonal cumsum tril scatter_reduce
-""".split()
-READS = "arithmetic arithmetic unary where reduction clone clone cat gather cast matmul".split()
+# Of these, programs that fxpass refuses, or PyTorch cannot capture, are frequent: where a program is one of the rare ones.
+RARE_WRITES = "out metadata masked_scatter put scatter_reduce resize".split()
+READS = "arithmetic arithmetic unary where reduction clone clone cat gather index cast matmul".split()
 # What reads a value, as coverage counts it; "caller" is who owns an input or a buffer and sees it later.
 READERS = """
     arithmetic reduction clone cat gather cast matmul operand mask index output caller
 """.split()
+LISTS = {"split", "chunk", "unbind", "tensor_split", "hsplit", "unsafe_split", "broadcast_tensors", "meshgrid"}
+FILLS = {"fill", "zero"}
+REBINDING = {"metadata", "set"}
+FLOAT_WRITES = {"lerp", "addmm", "batch_norm"}
+SHAPES_FOR = {
+    "batch_norm": [(6,), (6,), (2, 3), (3, 3), (1, 4), ()],
+    "fill_diagonal": [(4, 3), (3, 3), (2, 3, 4), (2, 2, 2), (6,), (1,)],
+}
 
+# Pairs that no program has, and why.
+UNREACHED = {
+    **dict.fromkeys([("as_complex", write) for write in ("relu", "clamp", "random")], "complex numbers have no order"),
+    ("as_complex", "mask"): "complex numbers have no order",
+    **dict.fromkeys([(view, "bitwise") for view in ("as_complex", "parts", "dropout")], "no bits of floats"),
+    ("as_complex", "batch_norm"): "statistics are no complex numbers",
+    **dict.fromkeys([(view, "batch_norm") for view in ("unflatten", "mT", "meshgrid")], "statistics are vectors"),
+}
 
-# Every view with every write through it: each program has some of the pairs, and a few hundred have all.
+# Every view with every write through it, and with every reader after that. A few hundred programs have all pairs of a view and
+# a write; as many rounds as there are readers have all that there is.
 PAIRS = [(view, write) for view in dict.fromkeys(VIEWS) for write in dict.fromkeys(WRITES) if view != "copy"]
+PAIRS = [pair for pair in PAIRS if pair not in UNREACHED]
 random.Random(0).shuffle(PAIRS)
-PAIRS_OF_EACH = 5
+TRIPLES_OF_EACH = 7
 
 
-def pairs_of(seed):
-    first = seed * PAIRS_OF_EACH
-    return [PAIRS[k % len(PAIRS)] for k in range(first, first + PAIRS_OF_EACH)]
+def triples_of(seed):
+    for number in range(seed * TRIPLES_OF_EACH, (seed + 1) * TRIPLES_OF_EACH):
+        turn, place = divmod(number, len(PAIRS))
+        yield *PAIRS[place], READERS[(place + turn) % len(READERS)]

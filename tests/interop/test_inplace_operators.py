@@ -471,6 +471,45 @@ def test_dynamo_notes_what_a_tensor_is_in_the_end(fxpassc, tmp_path, function):
     check_rewritten(fxpassc, tmp_path, function, x)
 
 
+# Windows into memory ------------------------------------------------------------------------------------------------------
+def window_after_a_broadcast(x):
+    x.copy_(x[0, 0].clone())
+    return torch.as_strided(x, (3, 1), (4, 1), 14) * 1
+
+
+def window_after_a_broadcast_to_one_of_two(x):
+    _, whole = torch.broadcast_tensors(x + 1, x)
+    whole.copy_(x[0, 0].clone())
+    return torch.as_strided(x, (3, 1), (4, 1), 14) * 1
+
+
+def window_after_a_transposed_copy(x):
+    x.copy_((x + 1).t().reshape(4, 6).t().t())
+    return x.as_strided((3,), (7,), 2) * 1
+
+
+def bytes_after_a_broadcast(x):
+    x.copy_(x[:, :1].clone())
+    return x.view(torch.float64) * 1
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        window_after_a_broadcast,
+        window_after_a_broadcast_to_one_of_two,
+        window_after_a_transposed_copy,
+        bytes_after_a_broadcast,
+    ],
+    ids=lambda function: function.__name__,
+)
+def test_memory_is_that_of_the_tensor_written(fxpassc, tmp_path, function):
+    """What is written into x may lie in memory otherwise, or be one element."""
+    x = torch.arange(24.0).reshape(4, 6)
+    dump(torch.fx.symbolic_trace(function), tmp_path / "graph.json", [x.clone()])
+    check_rewritten(fxpassc, tmp_path, lambda x: (function(x),), x)
+
+
 def transposed_input(x):
     return x.t_() * 1
 

@@ -370,7 +370,14 @@ class LoweringContext {
     return x.valid() ? builder_.convert(x, ops::accumulate_type(ops::floating_type(builder_.dtype(x)))) : x;
   }
   /// A tensor as truth values: whether each element differs from zero.
-  constexpr auto truth(hlo::Value x) -> hlo::Value { return x.valid() ? builder_.convert(x, DType::boolean) : x; }
+  constexpr auto truth(hlo::Value x) -> hlo::Value { return converted(x, DType::boolean); }
+  /// A tensor in another dtype as PyTorch casts: of complex numbers the real parts, and whether they differ from zero.
+  constexpr auto converted(hlo::Value x, DType to) -> hlo::Value {
+    if (!x.valid()) return x;
+    if (!is_complex(builder_.dtype(x)) || is_complex(to)) return builder_.convert(x, to);
+    if (to == DType::boolean) return builder_.compare(x, full_like(x, 0), hlo::Direction::ne);
+    return builder_.convert(builder_.real(x), to);
+  }
 
   /// A channel that no other collective of the module has.
   constexpr auto next_channel() -> std::int64_t { return around_ == nullptr ? ++channels_ : around_->next_channel(); }

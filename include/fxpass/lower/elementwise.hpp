@@ -466,7 +466,7 @@ template <TextConstant Parameter, TextConstant... Names>
 struct LowerConversion {
   static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    return c.to_result(call, c.tensor(call, Parameter.view()));
+    return c.converted(c.tensor(call, Parameter.view()), c.result_shape(call).dtype);
   }
 };
 
@@ -476,7 +476,7 @@ struct LowerCopy {
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.tensor(call, "self"), source = c.tensor(call, "src");
     auto& b = c.builder();
-    return c.broadcast_to(call, b.convert(source, b.dtype(x)), b.dims(x));
+    return c.broadcast_to(call, c.converted(source, b.dtype(x)), b.dims(x));
   }
 };
 

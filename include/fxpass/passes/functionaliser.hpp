@@ -61,7 +61,7 @@ class Functionaliser {
     const std::uint32_t view = analysis_->view_of(id);
     if (view == no_view) return true;
     grow();
-    return version_of(view) == 0 || is_current(view);
+    return version_of(view) == 0 || (is_current(view) && values_[view].node == id);
   }
   /// Whether `id` is a list of views, whose members are read in its stead where it is not the newest.
   [[nodiscard]] constexpr auto is_list(NodeId id) const -> bool {

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Why a random program need not become a program equal to eager PyTorch: what is said of it, and what such a program holds."""
+
+import re
+
+REBINDING = r"\.(t|squeeze|unsqueeze|transpose|swapaxes|set|resize)_\("
+
+# What fxpassc may say of a program that eager PyTorch runs.
+REFUSED = {
+    "which its owner would see|may be the same tensor|in a list": REBINDING,
+    "fills a diagonal that fxpass does not find": r"fill_diagonal_",
+    "the shape of the result": r"out=",
+    "which may share memory with the out= tensor": r"out=",
+    "which may share memory with the tensor that it writes": r"masked_scatter_|put_\(|scatter_reduce_|index_reduce_|addmm_",
+    "is in a list of the same call": r"_foreach_",
+    # PyTorch warns where such a write is no fill, and writes one place several times.
+    "what is no view of elements that are there": r"\.(resize|set)_\(",
+    "several elements of which are one place": r"expand|broadcast|meshgrid|unfold|as_strided",
+    "cannot make that view anew": r"as_strided",
+    "cannot tell which places that is": r"expand|broadcast|meshgrid",
+    "takes bools for numbers or numbers for bools": r"\.view\(torch\.",
+}
+# What Dynamo or export cannot capture: values looked at, out=, and what eager warns of. Export goes on with the shape that
+# an input had before.
+NOT_CAPTURED = {
+    "data-dependent expression": r"\[.*\] = ",
+    "out=": r"out=",
+    "": REBINDING,
+    "single memory location|fake tensor call": r"expand|broadcast|meshgrid|unfold|as_strided",
+    "Expected out tensor|fake tensor call|resize_": r"out=",
+    "graph itself differs": "",
+    "MathBitsFallback": r"conj\(|_neg_view",
+}
+# What fxpass runs although eager PyTorch refuses it.
+ACCEPTED = {
+    # What is written is computed before any of it is written, whatever else it is in memory; setitem casts the value.
+    "some elements of the input tensor and the written-to tensor": r"_\(|\] = ",
+    # Its kernels are not there for each dtype.
+    "Found dtype|not implemented for": r"_\(|= ",
+    "single memory location": r"expand|broadcast|meshgrid|unfold|as_strided",
+    "refer to a single memory location|destination dtypes match": r"\[.*\] = [bvx]|index_put_",
+}
+REASONS = {"refused": REFUSED, "not captured": NOT_CAPTURED, "accepted": ACCEPTED}
+
+
+def is_known(outcome, grown):
+    statements = "\n".join(statement.text for statement in grown.statements)
+    return any(
+        re.search(reason, outcome.detail) and re.search(holds, statements)
+        for reason, holds in REASONS.get(outcome.kind, {}).items()
+    )

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <system_error>
 
 namespace fxpassc {
@@ -123,6 +124,13 @@ struct RawCompileOptions {
   bool no_fx_passes = false;
 };
 
+/// Whether two paths name one file; "-", and no path, name none.
+auto is_same_file(const std::string& a, const std::string& b) -> bool {
+  if (a.empty() || b.empty() || a == "-" || b == "-") return false;
+  std::error_code not_there;
+  return a == b || std::filesystem::equivalent(a, b, not_there);
+}
+
 auto finish(const RawCompileOptions& raw, CompileOptions& options) -> int {
   for (const std::string& text : raw.bind) {
     std::optional<SymbolOption> symbol = parse_symbol(text);
@@ -139,8 +147,10 @@ auto finish(const RawCompileOptions& raw, CompileOptions& options) -> int {
     return complain(options.output == "-"
                         ? "with several values of a symbol there are several modules: OUT is a folder for them, not -"
                         : "--signature: with several values of a symbol the folder has one for each module");
-  if (options.signature == options.output)
+  if (is_same_file(options.signature, options.output))
     return complain("OUT and the signature are one file: " + options.output);
+  for (const std::string& written : {options.output, options.signature})
+    if (is_same_file(written, options.input)) return complain("the program would be overwritten: " + written);
   if (raw.no_fx_passes && (options.time_passes || options.verify_each || !options.dump_passes.empty()))
     return complain("--time-passes, --verify-each and --dump-passes watch passes, and --no-fx-passes runs none");
   for (const std::string& text : raw.process_groups) {

@@ -2,6 +2,7 @@
 """Bad programs and bad files: a diagnostic with place and cause, exit status 1, and no output file at all."""
 
 import json
+import pathlib
 import re
 import zipfile
 
@@ -453,3 +454,15 @@ def test_usage(good, fxpassc, tmp_path, arguments):
     result = fxpassc.run(*(places.get(argument, argument) for argument in arguments))
     assert result.returncode == 2 and result.stderr
     assert not (tmp_path / "out.hlo").exists() and not (tmp_path / "out.unknown").exists()
+
+
+@pytest.mark.parametrize("option", ["-o", "--signature"])
+def test_the_program_is_not_overwritten(good, fxpassc, tmp_path, option):
+    program = tmp_path / "program.pt2"
+    program.write_bytes(pathlib.Path(good).read_bytes())
+    (tmp_path / "link").symlink_to(program)
+    out = [] if option == "-o" else ["-o", tmp_path / "out.hlo"]
+    for name in (program, tmp_path / "link"):
+        result = fxpassc.run("compile", program, *out, option, name, "--emit", "hlo-text")
+        assert result.returncode == 2 and "would be overwritten" in result.stderr
+    assert program.read_bytes() == pathlib.Path(good).read_bytes()

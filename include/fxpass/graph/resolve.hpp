@@ -7,7 +7,9 @@
 #include <fxpass/ops/views.hpp>
 #include <fxpass/support/span.hpp>
 
+#include <cstddef>
 #include <string_view>
+#include <utility>
 
 /// @file
 /// Which ATen overload a call means: `x.add_(1)`, `torch.add(x, y)` and `operator.iadd(x, y)` name none. The choice
@@ -128,6 +130,17 @@ class ArgumentMatcher {
   return norm && !norm->is_none();
 }
 
+/// Whether a call of one of PyTorch's functions in Python that are not operators of ATen gives `out` by position.
+[[nodiscard]] constexpr auto gives_positional_out(NodeKind kind, std::string_view target, Span<const Argument> arguments) -> bool {
+  constexpr std::pair<std::string_view, std::size_t> functions[] = {{"lu", 3}, {"norm", 4}, {"normalize", 4}, {"tensordot", 3}};
+  if (kind != NodeKind::call_function || !ops::is_torch_function(target)) return false;
+  for (const auto& [name, position] : functions)
+    if (ops::last_name(target) == name && position < arguments.size() && !arguments[position].is_keyword() &&
+        !arguments[position].is_none())
+      return true;
+  return false;
+}
+
 /// Whether a call of an operator without schema has to be taken for a write.
 [[nodiscard]] constexpr auto says_write(const Graph& graph, std::string_view name, Span<const Argument> arguments) -> bool {
   const auto out = out_argument(graph, arguments);
@@ -239,7 +252,9 @@ class ArgumentMatcher {
   } else {
     result.row = detail::choose_overload(graph, ops::find_overloads(operation.base), operation.parameters, arguments);
   }
-  if (result.row == ops::no_row) result.known_to_write = detail::says_write(graph, operation.base, arguments);
+  if (result.row == ops::no_row)
+    result.known_to_write =
+        detail::says_write(graph, operation.base, arguments) || detail::gives_positional_out(kind, target, arguments);
   return result;
 }
 

@@ -117,7 +117,8 @@ class LoweringObstacles {
     const Pool<std::uint8_t> is_live = live_nodes(graph);
     for (NodeId id; id.index < graph.node_count(); ++id.index) {
       const Node& node = graph.node(id);
-      if (node.kind == NodeKind::placeholder || node.kind == NodeKind::output || is_live[id.index] == 0) continue;
+      if (node.kind == NodeKind::placeholder || node.kind == NodeKind::output) continue;
+      if (is_live[id.index] == 0 && !may_write_unseen(graph, id)) continue;  // to pass it over may be to lose a write
       if (node.kind == NodeKind::get_attr || node.kind == NodeKind::call_module) {
         refuse(graph, id);
         continue;

@@ -232,8 +232,16 @@ inline constexpr WritingOperator writing_operators[] = {
 
 /// Operators that update statistics in training mode, and in no other, whatever their schemas say.
 inline constexpr std::string_view statistics_writers[] = {
-    "aten._native_batch_norm_legit", "aten.batch_norm",    "aten.cudnn_batch_norm",
-    "aten.instance_norm",            "aten.native_batch_norm",
+    "aten._batch_norm_impl_index",
+    "aten._native_batch_norm_legit",
+    "aten.batch_norm",
+    "aten.batch_norm_gather_stats",
+    "aten.batch_norm_gather_stats_with_counts",
+    "aten.batch_norm_update_stats",
+    "aten.cudnn_batch_norm",
+    "aten.instance_norm",
+    "aten.miopen_batch_norm",
+    "aten.native_batch_norm",
 };
 
 /// Whether the operator is one of those: it writes in training mode, if it is given statistics.
@@ -309,14 +317,18 @@ static_assert([] {
 
 /// Whether calls of the operator may write into an argument.
 [[nodiscard]] constexpr auto may_write(const Schema& schema) -> bool {
-  return schema.writes() || is_statistics_writer(schema) || schema.base() == "higher_order.nki_kernel_wrapper";
+  for (const std::string_view silent : {"aten._copy_from", "aten._copy_from_and_resize", "higher_order.nki_kernel_wrapper"})
+    if (schema.base() == silent) return true;  // although its schema does not say so
+  return schema.writes() || is_statistics_writer(schema);
 }
 
 /// Whether an operator of unknown schema has to be taken for one that writes: PyTorch's convention is a trailing
 /// underscore, Python's the i of `operator.iadd`.
 [[nodiscard]] constexpr auto name_says_write(std::string_view base) -> bool {
   const std::string_view last = base.substr(base.rfind('.') + 1);
-  for (const std::string_view write : {"setattr", "delattr", "setitem", "delitem"})
+  for (const std::string_view write :
+       {"setattr", "delattr", "setitem", "delitem", "iadd", "iand", "iconcat", "ifloordiv", "ilshift", "imatmul", "imod", "imul",
+        "ior", "ipow", "irshift", "isub", "itruediv", "ixor"})
     if (last == write || (last.size() == write.size() + 4 && last.starts_with("__") && last.ends_with("__") &&
                           last.substr(2, write.size()) == write))
       return true;

@@ -43,6 +43,26 @@ namespace detail {
   return !name.starts_with("aten.") && !name.starts_with("prims.");
 }
 
+/// Whether a call may write for all that is known: of something that is none of PyTorch's operators and has no schema, such as a
+/// function of the user's own, or of a module. Python's own functions do not, nor do those that run graphs, which are looked
+/// into.
+[[nodiscard]] constexpr auto may_write_unseen(const Graph& graph, NodeId id) -> bool {
+  if (graph.node(id).kind == NodeKind::call_module) return true;
+  if (graph.node(id).op == OpId{}) return false;
+  const Operator& op = graph.op(id);
+  if (op.row != ops::no_row || op.schema != TextId{} || op.view != ops::ViewRule::none || graph.runs_graphs(id)) return false;
+  if (is_functional_form(graph, op) || is_functional_form_of_bases(graph, op)) return false;
+  const std::string_view name = graph.text(op.spelling);
+  for (const std::string_view pure : {"_operator.", "builtins.", "math.", "operator."})
+    if (name.starts_with(pure)) return false;
+  bool takes_tensor = false;
+  graph.for_each_operand(id, [&](NodeId operand) {
+    const ValueKind kind = graph.node(operand).value_kind;
+    takes_tensor = takes_tensor || (kind != ValueKind::sym_int && kind != ValueKind::scalar);
+  });
+  return takes_tensor;
+}
+
 /// The operands of a call of `cond` of the form (predicate, graph, graph, operands); none for any other call. Valid until
 /// arguments are added.
 [[nodiscard]] constexpr auto cond_operands(const Graph& graph, NodeId id) -> std::optional<Span<const Argument>> {
@@ -248,6 +268,26 @@ class AliasAnalyser {
     return kind == ValueKind::sym_int || kind == ValueKind::scalar ? no_view : add_fresh(graph, id);
   }
 
+  /// A call that may write for all that is known: it may, if nothing else writes what it is given, which then is in one place
+  /// and has one value.
+  constexpr auto meet_unknown(const Graph& graph, NodeId id) -> Status {
+    Status met;
+    graph.for_each_operand(id, [&](NodeId operand) {
+      const std::uint32_t view = view_of(graph, operand);
+      if (view == no_view || !met) return;
+      const std::uint32_t storage = analysis_->view(view).storage;
+      if (analysis_->storage(storage).written) met = unseen_write(graph, id, id, analysis_->storage(storage).base);
+      if (unknown_calls_.size() <= storage) unknown_calls_.resize(storage + 1, no_node);
+      unknown_calls_[storage] = id;
+    });
+    return met;
+  }
+  /// The error at node `id`, that `call` may write into a tensor that others write.
+  static constexpr auto unseen_write(const Graph& graph, NodeId id, NodeId call, NodeId base) -> Diagnostic {
+    return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                    text_of("'", graph.name(base), "' is written, and ", graph.target(call), ", which is called with it, has no "
+                            "schema: it may write it, too"));
+  }
   /// The result of an operator without schema may share storage with any of its operands.
   constexpr void add_unknown(const Graph& graph, NodeId id) {
     Pool<std::int64_t> bases;
@@ -312,6 +352,8 @@ class AliasAnalyser {
         return {};
       }
     }
+    if (detail::may_write_unseen(graph, id))
+      if (Status met = meet_unknown(graph, id); !met) return met;
     if (!is_tensor) return {};
     if (op.view == ops::ViewRule::getitem && is_member_access(graph, id)) {
       visit_member(graph, id);
@@ -761,6 +803,8 @@ class AliasAnalyser {
     if (target.has_geometry && analysis_->is_empty(target)) return {};
     if (Status refused = check_target(graph, id, view, writes_one_value); !refused) return refused;
     if (Status refused = check_overlap(graph, id, view); !refused) return refused;
+    if (target.storage < unknown_calls_.size() && unknown_calls_[target.storage] != no_node)
+      return unseen_write(graph, id, unknown_calls_[target.storage], analysis_->storage(target.storage).base);
     analysis_->add_write({id, view, result});
     return {};
   }
@@ -995,6 +1039,7 @@ class AliasAnalyser {
   detail::IdTable member_table_;
   Pool<NodeId> objects_;   ///< by node: the tensor that it is, if that is an operand
   Pool<NodeId> rebound_;   ///< by node: what it means by now
+  Pool<NodeId> unknown_calls_;  ///< by storage: a call that may write it for all that is known
   Pool<NodeId> latest_;    ///< by view: the last of the nodes before `chained_` that are it
   Pool<NodeId> earlier_;   ///< by node: the one before it that is the same view
   NodeId chained_;

@@ -1333,7 +1333,7 @@ class Argument {
 namespace fxpass::ops {
 
 /// `namespace.base.overload(parameters) -> returns`, in PyTorch's schema notation.
-inline constexpr const char* operator_schemas[2694] = {
+inline constexpr const char* operator_schemas[2716] = {
     "_c10d_functional._wrap_tensor_autograd.default(Tensor input) -> Tensor",
     "_c10d_functional.all_gather_into_tensor.default(Tensor input, int group_size, Any group_name) -> Tensor",
     "_c10d_functional.all_gather_into_tensor_coalesced.default(Tensor[] inputs, int group_size, Any group_name) -> Tensor[]",
@@ -3915,7 +3915,7 @@ inline constexpr const char* operator_schemas[2694] = {
     "prims.add.default(Tensor self, Tensor other) -> Tensor",
     "prims.amax.default(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor",
     "prims.amin.default(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor",
-    "prims.as_strided.default(Tensor(a!) a, SymInt[] size, SymInt[] stride, SymInt storage_offset) -> Tensor(a!)",
+    "prims.as_strided.default(Tensor(a) a, SymInt[] size, SymInt[] stride, SymInt storage_offset) -> Tensor(a)",
     "prims.as_strided_scatter.default(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt storage_offset) -> Tensor",
     "prims.asin.default(Tensor self) -> Tensor",
     "prims.asinh.default(Tensor self) -> Tensor",
@@ -3960,6 +3960,9 @@ inline constexpr const char* operator_schemas[2694] = {
     "prims.exp.default(Tensor self) -> Tensor",
     "prims.exp2.default(Tensor self) -> Tensor",
     "prims.expm1.default(Tensor self) -> Tensor",
+    "prims.fft_c2c.default(Tensor self, *, int[] dim, bool forward) -> Tensor",
+    "prims.fft_c2r.default(Tensor self, *, int[] dim, SymInt last_dim_size) -> Tensor",
+    "prims.fft_r2c.default(Tensor self, *, int[] dim, bool onesided) -> Tensor",
     "prims.fill.default(Tensor self, Scalar value) -> Tensor",
     "prims.floor.default(Tensor self) -> Tensor",
     "prims.fmax.default(Tensor self, Tensor other) -> Tensor",
@@ -4028,6 +4031,25 @@ inline constexpr const char* operator_schemas[2694] = {
     "prims.where.default(Tensor pred, Tensor a, Tensor b) -> Tensor",
     "prims.xor_sum.default(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor",
     "prims.zeta.default(Tensor self, Tensor other) -> Tensor",
+    "quantized_decomposed._choose_qparams_per_token_asymmetric_impl.default(Tensor input, ScalarType dtype) -> (Tensor, Tensor)",
+    "quantized_decomposed.choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)",
+    "quantized_decomposed.choose_qparams_per_token.default(Tensor input, ScalarType dtype) -> (Tensor, Tensor)",
+    "quantized_decomposed.choose_qparams_per_token_asymmetric.default(Tensor input, ScalarType dtype) -> (Tensor, Tensor)",
+    "quantized_decomposed.choose_qparams_symmetric.tensor(Tensor input, int quant_min, int quant_max, float eps, ScalarType dtype) -> (Tensor, Tensor)",
+    "quantized_decomposed.convert_element_type.no_fuse(Tensor input, ScalarType dtype) -> Tensor",
+    "quantized_decomposed.dequantize_per_channel.default(Tensor input, Tensor scales, Tensor? zero_points, int axis, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
+    "quantized_decomposed.dequantize_per_channel_group.default(Tensor input, Tensor scales, Tensor? zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size, ScalarType output_dtype) -> Tensor",
+    "quantized_decomposed.dequantize_per_tensor.default(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
+    "quantized_decomposed.dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
+    "quantized_decomposed.dequantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
+    "quantized_decomposed.dequantize_per_token.default(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, ScalarType output_dtype) -> Tensor",
+    "quantized_decomposed.fake_quant_per_channel.default(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max) -> Tensor",
+    "quantized_decomposed.quantize_per_channel.default(Tensor input, Tensor scales, Tensor zero_points, int axis, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
+    "quantized_decomposed.quantize_per_channel_group.default(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype, int group_size) -> Tensor",
+    "quantized_decomposed.quantize_per_tensor.default(Tensor input, float scale, int zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
+    "quantized_decomposed.quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
+    "quantized_decomposed.quantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype) -> Tensor",
+    "quantized_decomposed.quantize_per_token.default(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int quant_max, ScalarType dtype) -> Tensor",
 };
 
 }  // namespace fxpass::ops
@@ -4046,6 +4068,7 @@ struct Parameter {
   std::string_view type;           ///< without alias annotation: "Tensor", "Tensor?[]", "SymInt[2]"
   std::string_view name;           ///< "self"
   std::string_view default_value;  ///< as written; meaningful if has_default
+  std::string_view alias;          ///< the annotation without its brackets: "a!"; empty if there is none
   bool has_default = false;        ///< whether a call may leave it out
   bool keyword_only = false;       ///< behind the `*`
   bool aliased = false;            ///< a result, or a write, shares its storage
@@ -4121,10 +4144,11 @@ class ParameterReader {
     }
     if (open < split && close < split) {
       p.aliased = true;
-      p.written = p.type.substr(open, close - open).find('!') != std::string_view::npos;
+      p.alias = p.type.substr(open + 1, close - open - 1);
+      p.written = p.alias.find('!') != std::string_view::npos;
       // What follows the annotation is "", "[]", "?" or "?[]": a closed set, so the type is named by a literal.
       const std::string_view suffix = p.type.substr(close + 1);
-      p.type = suffix.empty() ? "Tensor" : suffix == "?" ? "Tensor?" : suffix == "[]" ? "Tensor[]" : "Tensor?[]";
+      if (p.type.starts_with("Tensor(")) p.type = suffix.empty() ? "Tensor" : suffix == "?" ? "Tensor?" : suffix == "[]" ? "Tensor[]" : "Tensor?[]";
     }
     rest_.remove_prefix(end);
     return p;
@@ -4220,7 +4244,8 @@ class Schema {
 
 namespace fxpass::ops {
 
-/// Operators that Python has and ATen has not, in the same notation and sorted; `Any` stands for any argument.
+/// Operators that Python has and ATen has not, and one that Inductor adds to those of PyTorch, in the same notation and sorted;
+/// `Any` stands for any argument.
 inline constexpr const char* python_schemas[] = {
     ("higher_order.nki_kernel_wrapper.default(*, int kernel_idx, Any grid, str backend_config, "
      "Any operand_output_aliases, Any args, Any arg_names, int constant_args_key) -> Any"),
@@ -4228,6 +4253,7 @@ inline constexpr const char* python_schemas[] = {
      "Any operand_output_aliases, Any args, Any arg_names, int constant_args_key) -> Any"),
     "operator.getitem.default(Any self, Any index) -> Any",
     "operator.setitem.default(Tensor(a!) self, Any index, Any value) -> ()",
+    "prims.fma.default(Tensor a, Tensor b, Tensor c) -> Tensor",
 };
 
 /// Index of an operator overload in the catalog: ATen's schemas first, then Python's.
@@ -4396,6 +4422,7 @@ enum class WriteRule : std::uint8_t {
   diagonal,    ///< fill_diagonal_(self, fill_value)
   rebinding,   ///< no element: which places of its memory the tensor has, and in what order: `t_`, `resize_`, `set_`
   kernel,      ///< operands that a kernel declares as aliases of its results
+  custom,      ///< operands that the schema of an operator outside of PyTorch's own marks
 };
 
 /// A row of `writing_operators`.
@@ -4508,6 +4535,7 @@ inline constexpr WritingOperator writing_operators[] = {
     {"aten.index_fill_", WriteRule::same_dtype},
     {"aten.index_put_", WriteRule::same_dtype},
     {"aten.index_reduce_", WriteRule::same_dtype},
+    {"aten.instance_norm", WriteRule::batch_norm},
     {"aten.lcm_", WriteRule::promoting},
     {"aten.ldexp_", WriteRule::floating},
     {"aten.le_", WriteRule::comparing},
@@ -4595,8 +4623,16 @@ inline constexpr WritingOperator writing_operators[] = {
 
 /// Operators that update statistics in training mode, and in no other, whatever their schemas say.
 inline constexpr std::string_view statistics_writers[] = {
-    "aten._native_batch_norm_legit", "aten.batch_norm",    "aten.cudnn_batch_norm",
-    "aten.instance_norm",            "aten.native_batch_norm",
+    "aten._batch_norm_impl_index",
+    "aten._native_batch_norm_legit",
+    "aten.batch_norm",
+    "aten.batch_norm_gather_stats",
+    "aten.batch_norm_gather_stats_with_counts",
+    "aten.batch_norm_update_stats",
+    "aten.cudnn_batch_norm",
+    "aten.instance_norm",
+    "aten.miopen_batch_norm",
+    "aten.native_batch_norm",
 };
 
 /// Whether the operator is one of those: it writes in training mode, if it is given statistics.
@@ -4672,14 +4708,18 @@ static_assert([] {
 
 /// Whether calls of the operator may write into an argument.
 [[nodiscard]] constexpr auto may_write(const Schema& schema) -> bool {
-  return schema.writes() || is_statistics_writer(schema) || schema.base() == "higher_order.nki_kernel_wrapper";
+  for (const std::string_view silent : {"aten._copy_from", "aten._copy_from_and_resize", "higher_order.nki_kernel_wrapper"})
+    if (schema.base() == silent) return true;  // although its schema does not say so
+  return schema.writes() || is_statistics_writer(schema);
 }
 
 /// Whether an operator of unknown schema has to be taken for one that writes: PyTorch's convention is a trailing
 /// underscore, Python's the i of `operator.iadd`.
 [[nodiscard]] constexpr auto name_says_write(std::string_view base) -> bool {
   const std::string_view last = base.substr(base.rfind('.') + 1);
-  for (const std::string_view write : {"setattr", "delattr", "setitem", "delitem"})
+  for (const std::string_view write :
+       {"setattr", "delattr", "setitem", "delitem", "iadd", "iand", "iconcat", "ifloordiv", "ilshift", "imatmul", "imod", "imul",
+        "ior", "ipow", "irshift", "isub", "itruediv", "ixor"})
     if (last == write || (last.size() == write.size() + 4 && last.starts_with("__") && last.ends_with("__") &&
                           last.substr(2, write.size()) == write))
       return true;
@@ -4845,6 +4885,7 @@ inline constexpr ViewOperator view_operators[] = {
     {"aten.view_as_real", ViewRule::as_real},
     {"aten.vsplit", ViewRule::split_rows},
     {"operator.getitem", ViewRule::getitem},
+    {"prims.as_strided", ViewRule::strided},
     {"prims.broadcast_in_dim", ViewRule::broadcast_in_dim},
     {"prims.collapse_view", ViewRule::reshape},
     {"prims.conj", ViewRule::conjugate},
@@ -4936,6 +4977,7 @@ struct Operator {
   ops::ViewRule view = ops::ViewRule::none;  ///< how its result shares storage with an argument
   bool writes = false;                   ///< the schema, or the name, says that an argument is written
   ops::WriteRule write_rule = ops::WriteRule::unknown;  ///< how, if it writes
+  bool has_statistics = false;           ///< a normalisation, which writes running statistics if its arguments say so
   bool takes_device = true;              ///< a parameter is called `device`, or nobody knows the parameters
   bool names_group = false;              ///< it communicates within a process group
   bool has_implied_dtype = false;        ///< `x.float()`
@@ -5197,6 +5239,13 @@ class Graph {
   constexpr void for_each_subgraph(NodeId id, F&& visit) const {
     if (!subgraphs_.empty()) for_each_subgraph(arguments(id), visit);
   }
+  /// Whether node `id` has a graph among its arguments. O(arguments), or O(1) if there are no subgraphs. Kept out of line:
+  /// few nodes do, and a traversal that asks each of them is to stay small.
+  [[nodiscard, gnu::noinline]] constexpr auto runs_graphs(NodeId id) const -> bool {
+    bool found = false;
+    for_each_subgraph(id, [&](std::uint32_t) { found = true; });
+    return found;
+  }
   /// The subgraphs that nodes have as arguments, each once, in ascending order. O(arguments), or O(1) if there are none.
   [[nodiscard]] constexpr auto subgraphs_in_use() const -> Pool<std::uint32_t> {
     Pool<std::uint8_t> is_used;
@@ -5448,6 +5497,299 @@ class Graph {
 
 }  // namespace fxpass
 
+// ---- fxpass/ops/custom_operators.hpp
+
+/// @file
+/// Operators outside of PyTorch's own: their schemas as people state them, and what calls of those that write become.
+///
+/// PyTorch calls an operator that writes without a write by `auto_functionalized(op, x=x, y=y)`: it gives what the operator
+/// returns, None if that is nothing, and behind it the new value of each parameter that is written, in the schema's order.
+/// Source: `torch/_higher_order_ops/auto_functionalize.py`.
+
+namespace fxpass::ops {
+
+/// Whether `name` ("mylib.foo.default") is one of PyTorch's own, whose schemas are known.
+[[nodiscard]] constexpr auto is_of_pytorch(std::string_view name) -> bool {
+  for (const std::string_view start : {"aten.", "prims.", "prim.", "higher_order."})
+    if (name.starts_with(start)) return true;
+  return false;
+}
+
+/// Hands out the types of a schema's results, annotations included: "Tensor", "Tensor(a!)", "Tensor[]".
+class ResultReader {
+ public:
+  /// Of `Schema::returns`.
+  constexpr explicit ResultReader(std::string_view returns) : rest_(returns) {
+    if (rest_.starts_with('(')) rest_ = rest_.substr(1, rest_.size() - (rest_.ends_with(')') ? 2 : 1));
+  }
+  /// The next type, or none. O(its length).
+  constexpr auto next() -> std::optional<std::string_view> {
+    while (rest_.starts_with(' ') || rest_.starts_with(',')) rest_.remove_prefix(1);
+    if (rest_.empty()) return std::nullopt;
+    std::size_t depth = 0;
+    std::size_t end = 0;
+    std::size_t type_end = std::string_view::npos;  // a name may follow
+    for (; end < rest_.size() && (depth != 0 || rest_[end] != ','); ++end) {
+      if (rest_[end] == '(' || rest_[end] == '[') ++depth;
+      if ((rest_[end] == ')' || rest_[end] == ']') && depth > 0) --depth;
+      if (rest_[end] == ' ' && depth == 0 && type_end == std::string_view::npos) type_end = end;
+    }
+    const std::string_view type = rest_.substr(0, type_end < end ? type_end : end);
+    rest_.remove_prefix(end);
+    return type;
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+/// Of an operator with one result, which is a tensor that it writes: that parameter. O(schema length).
+[[nodiscard]] constexpr auto returned_parameter(const Schema& schema) -> std::optional<Parameter> {
+  const std::string_view returns = schema.returns();
+  if (!returns.starts_with("Tensor(") || !returns.ends_with("!)")) return std::nullopt;
+  const std::string_view alias = returns.substr(7, returns.size() - 8);
+  std::optional<Parameter> found;
+  ParameterReader reader = schema.parameters();
+  for (auto p = reader.next(); p; p = reader.next()) {
+    if (p->alias != alias) continue;
+    if (found || !p->written || p->type != "Tensor") return std::nullopt;
+    found = *p;
+  }
+  return found;
+}
+
+/// Why calls of an operator that writes cannot be made without a write; empty if they can. O(schema length).
+[[nodiscard]] constexpr auto why_not_functional(const Schema& schema) -> std::string_view {
+  ParameterReader reader = schema.parameters();
+  for (auto p = reader.next(); p; p = reader.next())
+    if (p->written && !p->is_tensor() && !p->is_tensor_list()) return "writes into what is no tensor and no list of tensors";
+  if (returned_parameter(schema)) return {};
+  ResultReader results(schema.returns());
+  if (schema.returns() != "()")
+    for (auto type = results.next(); type; type = results.next()) {
+      if (type->starts_with("Tensor("))
+        return "returns part of an operand, or one of several results is an operand; PyTorch's auto_functionalized takes "
+               "none of these: return nothing, what is written alone, or copies";
+      if (*type != "Tensor")
+        return "returns something else than tensors beside what it writes, which PyTorch's auto_functionalized does not take";
+    }
+  return {};
+}
+
+namespace detail {
+[[nodiscard]] constexpr auto is_schema_name(std::string_view text) -> bool {
+  if (text.empty() || (text[0] >= '0' && text[0] <= '9')) return false;
+  for (const char c : text)
+    if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') && c != '_') return false;
+  return true;
+}
+/// What is wrong with one parameter, the `number`-th from 1; empty if nothing is.
+[[nodiscard]] constexpr auto mistake_in(const Parameter& p, std::size_t number) -> Text {
+  if (p.type.empty() || !is_schema_name(p.name))
+    return text_of("a parameter is a type and a name, as in 'Tensor(a!) x', and parameter ", number, " is not");
+  if (p.aliased && (p.alias.empty() || p.alias == "!"))
+    return text_of("the annotation of '", p.name, "' names no alias: a tensor that is written is Tensor(a!)");
+  return {};
+}
+/// Whether brackets outside of quotes close what they open. O(length).
+[[nodiscard]] constexpr auto has_paired_brackets(std::string_view text) -> bool {
+  std::size_t round = 0, square = 0;
+  char quote = '\0';
+  for (const char c : text) {
+    if (quote != '\0') {
+      if (c == quote) quote = '\0';
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '(' || c == '[') {
+      ++(c == '(' ? round : square);
+    } else if (c == ')' || c == ']') {
+      std::size_t& open = c == ')' ? round : square;
+      if (open-- == 0) return false;
+    }
+  }
+  return quote == '\0' && round == 0 && square == 0;
+}
+}  // namespace detail
+
+/// A schema as PyTorch writes it: "mylib::foo.default(Tensor x) -> Tensor" of "mylib.foo.default(Tensor x) -> Tensor".
+[[nodiscard]] constexpr auto with_colons(std::string_view schema) -> Text {
+  const auto dot = schema.find('.');
+  return text_of(schema.substr(0, dot), "::", schema.substr(dot + 1));
+}
+
+/// Whether two schemas say the same, whatever they call aliases and results, and however they write defaults. O(lengths).
+[[nodiscard]] constexpr auto say_the_same(const Schema& a, const Schema& b) -> bool {
+  if (a.name() != b.name()) return false;
+  ParameterReader of_a = a.parameters(), of_b = b.parameters();
+  while (true) {
+    const auto p = of_a.next(), q = of_b.next();
+    if (!p || !q) {
+      if (p || q) return false;
+      break;
+    }
+    if (p->type != q->type || p->name != q->name || p->written != q->written || p->aliased != q->aliased ||
+        p->keyword_only != q->keyword_only || p->has_default != q->has_default)
+      return false;
+  }
+  ResultReader results_of_a(a.returns()), results_of_b(b.returns());
+  while (true) {
+    const auto x = results_of_a.next(), y = results_of_b.next();
+    if (!x || !y) return !x && !y;
+    if (*x != *y && !(x->starts_with("Tensor(") && y->starts_with("Tensor("))) return false;
+  }
+}
+
+/// What PyTorch writes `mylib::foo(Tensor(a!) x) -> ()`, as graphs have it: `mylib.foo.default(Tensor(a!) x) -> ()`. Errors:
+/// `invalid_option`, which says where the text is no schema. O(length).
+[[nodiscard]] constexpr auto parse_schema(std::string_view text) -> Expected<Text> {
+  const auto mistake = [](auto&&... parts) { return Diagnostic::error(DiagnosticCode::invalid_option, text_of(parts...)); };
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  const auto open = text.find('(');
+  const std::string_view full_name = text.substr(0, open);
+  const auto colons = full_name.find("::");
+  if (colons == std::string_view::npos) return mistake("a schema begins with the operator's name, as in 'mylib::foo('");
+  std::string_view name = full_name.substr(colons + 2);
+  const auto dot = name.find('.');
+  const bool has_names = detail::is_schema_name(full_name.substr(0, colons)) && detail::is_schema_name(name.substr(0, dot)) &&
+                         (dot == std::string_view::npos || detail::is_schema_name(name.substr(dot + 1)));
+  if (!has_names) return mistake("'", full_name, "' is no name of an operator: mylib::foo and mylib::foo.overload are");
+  if (open == std::string_view::npos) return mistake("parameters in brackets are missing behind '", full_name, "'");
+  if (!detail::has_paired_brackets(text.substr(open))) return mistake("a bracket or a quote is opened or closed alone");
+  const Schema schema(text);
+  ParameterReader reader = schema.parameters();
+  std::vector<std::string_view> seen;
+  for (auto p = reader.next(); p; p = reader.next()) {
+    if (Text wrong = detail::mistake_in(*p, seen.size() + 1); !wrong.empty()) return mistake(wrong);
+    for (const std::string_view known : seen)
+      if (known == p->name) return mistake("two parameters are called '", p->name, "'");
+    seen.push_back(p->name);
+  }
+  std::string_view behind = reader.rest();
+  if (!behind.starts_with(") -> ") || behind.size() == 5)
+    return mistake("the results are missing: behind the parameters stands '-> ()', '-> Tensor' or '-> (Tensor, Tensor)'");
+  return text_of(full_name.substr(0, colons), '.', name, dot == std::string_view::npos ? ".default" : "", text.substr(open));
+}
+
+}  // namespace fxpass::ops
+
+namespace fxpass {
+
+/// Schemas of operators that a file does not hold: training IR and printed graphs have none. A value; filled before a program
+/// is read.
+///
+///     CustomOperators operators;
+///     const Status added = operators.add("mylib::scale_(Tensor(a!) x, float by) -> ()");
+///     const Expected<Module<>> program = read_pt2("model.pt2", &operators);
+class CustomOperators {
+ public:
+  /// Adds an operator by its schema, in PyTorch's notation. Saying the same twice is saying it once. Errors:
+  /// `invalid_option` for what is no schema, for one of PyTorch's own operators, whose schemas are known, and for a second
+  /// schema of an operator. O(length + operators).
+  constexpr auto add(std::string_view schema) -> Status {
+    const auto mistake = [&](auto&&... parts) {
+      return Diagnostic::error(DiagnosticCode::invalid_option, text_of("\"", schema, "\": ", parts...));
+    };
+    auto dotted = ops::parse_schema(schema);
+    if (!dotted) return mistake(dotted.error().front().message);
+    const ops::Schema added(dotted->view());
+    if (ops::is_of_pytorch(added.name()))
+      return mistake("PyTorch's own operators are known; this is for those of torch.library");
+    for (const Text& known : schemas_) {
+      if (ops::Schema(known.view()).name() != added.name()) continue;
+      if (ops::say_the_same(ops::Schema(known.view()), added)) return {};
+      return mistake("the operator has another schema already: \"", ops::with_colons(known.view()), '"');
+    }
+    schemas_.push_back(*std::move(dotted));
+    return {};
+  }
+  /// The schemas, as graphs have them ("mylib.foo.default(...)"), in the order in which they were added.
+  [[nodiscard]] constexpr auto schemas() const -> Span<const Text> { return schemas_; }
+  /// The schema of overload `name` ("mylib.foo.default"); an empty one if it is not known. O(operators).
+  [[nodiscard]] constexpr auto find(std::string_view name) const -> ops::Schema {
+    for (const Text& known : schemas_)
+      if (const ops::Schema schema(known.view()); schema.name() == name) return schema;
+    return {};
+  }
+
+ private:
+  std::vector<Text> schemas_;
+};
+
+}  // namespace fxpass
+
+// ---- fxpass/graph/functional_form.hpp
+
+/// @file
+/// Calls of custom operators that write, in the form in which PyTorch makes them without a write:
+/// `auto_functionalized(op, x=x, y=y)`. ops/custom_operators.hpp says what such a call gives. A second form,
+/// `auto_functionalized_v2`, gives the new values of the tensors that what is written are views of, and says which views.
+
+namespace fxpass {
+
+/// The targets of calls of either form.
+inline constexpr std::string_view functional_form = "torch.ops.higher_order.auto_functionalized";
+inline constexpr std::string_view functional_form_of_bases = "torch.ops.higher_order.auto_functionalized_v2";
+
+namespace detail {
+/// The operator that a call of either form with these arguments calls, "mylib.foo.default"; empty if it names none.
+[[nodiscard]] constexpr auto functional_operator(const Graph& graph, Span<const Argument> arguments) -> std::string_view {
+  if (arguments.empty() || !arguments[0].is(ArgumentKind::operation)) return {};
+  std::string_view name = graph.text(arguments[0].text());
+  if (name.starts_with("torch.ops.")) name.remove_prefix(10);
+  return name;
+}
+}  // namespace detail
+
+/// Whether calls of `op` are of the first form.
+[[nodiscard]] constexpr auto is_functional_form(const Graph& graph, const Operator& op) -> bool {
+  return op.kind == NodeKind::call_function && op.row == ops::no_row && graph.text(op.spelling) == functional_form;
+}
+/// Whether calls of `op` are of the second form.
+[[nodiscard]] constexpr auto is_functional_form_of_bases(const Graph& graph, const Operator& op) -> bool {
+  return op.kind == NodeKind::call_function && op.row == ops::no_row && graph.text(op.spelling) == functional_form_of_bases;
+}
+
+/// Of each result of node `id`, a call of the first form, how many tensors it is that are computed anew: the new value of a
+/// list is one for each member; None is none, nor is a result that is the new value of a parameter once more. O(schema length).
+[[nodiscard]] constexpr auto tensors_of_results(const Graph& graph, NodeId id) -> Pool<std::uint32_t> {
+  const auto metas = graph.values(id);
+  const ops::Schema schema = graph.schema(graph.op(id));
+  Pool<std::uint32_t> counts;
+  for (const TensorMeta& meta : metas) counts.push_back(meta.known ? 1 : 0);
+  if (!counts.empty() && ops::returned_parameter(schema)) counts[0] = 0;
+  std::uint32_t result = schema.return_count() > 1 ? schema.return_count() : 1;
+  ops::ParameterReader reader = schema.parameters();
+  for (auto p = reader.next(); p; p = reader.next()) {
+    if (!p->written) continue;
+    for (const Argument& a : graph.arguments(id))
+      if (a.is_keyword() && graph.text(a.keyword()) == p->name && a.is_sequence() && result < counts.size())
+        counts[result] = a.children().count;
+    ++result;
+  }
+  return counts;
+}
+
+/// Where the tensors of result `member` are among all that are computed anew, and how many they are. O(schema length).
+[[nodiscard]] constexpr auto place_of_result(const Graph& graph, NodeId id, std::uint32_t member)
+    -> std::pair<std::uint32_t, std::uint32_t> {
+  const ops::Schema schema = graph.schema(graph.op(id));
+  if (const auto returned = ops::returned_parameter(schema); returned && member == 0) {
+    // What is returned is what is written.
+    ops::ParameterReader reader = schema.parameters();
+    for (auto p = reader.next(); p; p = reader.next()) {
+      if (p->written) ++member;
+      if (p->name == returned->name) break;
+    }
+  }
+  const Pool<std::uint32_t> counts = tensors_of_results(graph, id);
+  std::uint32_t first = 0;
+  for (std::uint32_t i = 0; i < member; ++i) first += counts[i];
+  return {first, counts[member]};
+}
+
+}  // namespace fxpass
+
 // ---- fxpass/ops/spelling.hpp
 
 /// @file
@@ -5528,6 +5870,28 @@ inline constexpr PythonSpelling python_functions[] = {
     {"torch.nn.functional.max_pool3d", "aten.max_pool3d",
      "Tensor self, int[3] kernel_size, int[3]? stride=None, int[3] padding=0, int[3] dilation=1, "
      "bool ceil_mode=False, bool return_indices=False"},
+    {"torch.nn.functional.max_pool2d_with_indices", "aten.max_pool2d_with_indices",
+     "Tensor self, int[2] kernel_size, int[2]? stride=None, int[2] padding=0, int[2] dilation=1, "
+     "bool ceil_mode=False, bool return_indices=False"},
+    {"torch.nn.functional.max_pool3d_with_indices", "aten.max_pool3d_with_indices",
+     "Tensor self, int[3] kernel_size, int[3]? stride=None, int[3] padding=0, int[3] dilation=1, "
+     "bool ceil_mode=False, bool return_indices=False"},
+    {"torch.nn.functional.max_pool1d_with_indices", "aten.max_pool1d_with_indices",
+     "Tensor self, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, int[1] dilation=1, "
+     "bool ceil_mode=False, bool return_indices=False"},
+    {"torch.nn.functional.adaptive_max_pool1d", "aten.adaptive_max_pool1d",
+     "Tensor self, int?[1] output_size, bool return_indices=False"},
+    {"torch.nn.functional.adaptive_max_pool2d", "aten.adaptive_max_pool2d",
+     "Tensor self, int?[2] output_size, bool return_indices=False"},
+    {"torch.nn.functional.adaptive_max_pool3d", "aten.adaptive_max_pool3d",
+     "Tensor self, int?[3] output_size, bool return_indices=False"},
+    // ATen's unfold is another function.
+    {"torch.nn.functional.unfold", "aten.im2col",
+     "Tensor self, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, int[2] stride=1"},
+    {"torch.nn.functional.fold", "aten.col2im",
+     "Tensor self, int[2] output_size, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, int[2] stride=1"},
+    {"torch.nn.functional.grid_sample", "aten.grid_sampler",
+     "Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None"},
     {"torch.nn.functional.dropout", "aten.dropout", "Tensor input, float p=0.5, bool train=True, bool inplace=False"},
     {"torch.nn.functional.dropout1d", "aten.feature_dropout",
      "Tensor input, float p=0.5, bool train=True, bool inplace=False"},
@@ -5579,6 +5943,17 @@ inline constexpr PythonSpelling python_functions[] = {
     {"torch.nn.functional.kl_div", "aten.kl_div",
      "Tensor self, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', "
      "bool log_target=False"},
+    {"torch.nn.functional.margin_ranking_loss", "aten.margin_ranking_loss",
+     "Tensor input1, Tensor input2, Tensor target, float margin=0.0, bool? size_average=None, bool? reduce=None, "
+     "str reduction='mean'"},
+    {"torch.nn.functional.cosine_embedding_loss", "aten.cosine_embedding_loss",
+     "Tensor input1, Tensor input2, Tensor target, float margin=0.0, bool? size_average=None, bool? reduce=None, "
+     "str reduction='mean'"},
+    {"torch.nn.functional.hinge_embedding_loss", "aten.hinge_embedding_loss",
+     "Tensor self, Tensor target, float margin=1.0, bool? size_average=None, bool? reduce=None, str reduction='mean'"},
+    {"torch.nn.functional.poisson_nll_loss", "aten.poisson_nll_loss",
+     "Tensor input, Tensor target, bool log_input=True, bool full=False, bool? size_average=None, float eps=1e-08, "
+     "bool? reduce=None, str reduction='mean'"},
     {"torch.nn.functional.nll_loss", "aten.nll_loss_nd",
      "Tensor self, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, "
      "bool? reduce=None, str reduction='mean'"},
@@ -5606,6 +5981,22 @@ inline constexpr PythonSpelling python_methods[] = {
     // Views of what is contiguous, and no operators of ATen, whose functions of these names copy.
     {"resize", "python.resize", ""},
     {"resize_as", "python.resize_as", ""},
+};
+
+/// Methods of operators whose left operand is no tensor: `x.__rsub__(2)` is 2 - x.
+inline constexpr PythonSpelling reflected_methods[] = {
+    {"__radd__", "aten.add", "Tensor other, Tensor self"},
+    {"__rsub__", "aten.sub", "Tensor other, Tensor self"},
+    {"__rmul__", "aten.mul", "Tensor other, Tensor self"},
+    {"__rdiv__", "aten.div", "Tensor other, Tensor self"},
+    {"__rtruediv__", "aten.div", "Tensor other, Tensor self"},
+    {"__rfloordiv__", "aten.floor_divide", "Tensor other, Tensor self"},
+    {"__rmod__", "aten.remainder", "Tensor other, Tensor self"},
+    {"__rpow__", "aten.pow", "Tensor exponent, Tensor self"},
+    {"__rmatmul__", "aten.matmul", "Tensor other, Tensor self"},
+    {"__rand__", "aten.bitwise_and", "Tensor other, Tensor self"},
+    {"__ror__", "aten.bitwise_or", "Tensor other, Tensor self"},
+    {"__rxor__", "aten.bitwise_xor", "Tensor other, Tensor self"},
 };
 
 /// Attributes of tensors that are operators: `getattr(x, "T")`.
@@ -5679,6 +6070,8 @@ struct Operation {
     const std::string_view plain = method.substr(2, method.size() - 4);
     if (plain == "setitem") return {"operator.setitem", "", ""};
     if (plain == "getitem") return {"operator.getitem", "", ""};
+    for (const PythonSpelling& s : reflected_methods)
+      if (s.spelling == method) return {s.base, "", s.parameters};
     for (const PythonSpelling& s : python_functions) {
       std::string_view name = s.spelling;
       if (!name.starts_with("operator.")) continue;
@@ -5738,7 +6131,7 @@ class ArgumentMatcher {
     if (!a.is_sequence()) {
       // A sized list such as int[2] takes a single value for all of its elements.
       const bool is_sized = open + 2 < type.size();
-      return (is_sized && takes_one(element, a)) || (a.is_none() && !is_sized);
+      return (is_sized && !a.is_none() && takes(element, a)) || (a.is_none() && !is_sized);
     }
     for (const Argument& child : graph_.children(a))
       if (!takes(element, child)) return false;
@@ -5810,6 +6203,17 @@ class ArgumentMatcher {
     -> bool {
   const auto norm = option(graph, parameters, arguments, "max_norm");
   return norm && !norm->is_none();
+}
+
+/// Whether a call of one of PyTorch's functions in Python that are not operators of ATen gives `out` by position.
+[[nodiscard]] constexpr auto gives_positional_out(NodeKind kind, std::string_view target, Span<const Argument> arguments) -> bool {
+  constexpr std::pair<std::string_view, std::size_t> functions[] = {{"lu", 3}, {"norm", 4}, {"normalize", 4}, {"tensordot", 3}};
+  if (kind != NodeKind::call_function || !ops::is_torch_function(target)) return false;
+  for (const auto& [name, position] : functions)
+    if (ops::last_name(target) == name && position < arguments.size() && !arguments[position].is_keyword() &&
+        !arguments[position].is_none())
+      return true;
+  return false;
 }
 
 /// Whether a call of an operator without schema has to be taken for a write.
@@ -5923,7 +6327,9 @@ class ArgumentMatcher {
   } else {
     result.row = detail::choose_overload(graph, ops::find_overloads(operation.base), operation.parameters, arguments);
   }
-  if (result.row == ops::no_row) result.known_to_write = detail::says_write(graph, operation.base, arguments);
+  if (result.row == ops::no_row)
+    result.known_to_write =
+        detail::says_write(graph, operation.base, arguments) || detail::gives_positional_out(kind, target, arguments);
   return result;
 }
 
@@ -6193,6 +6599,8 @@ class OperatorInterner {
     const bool is_known = kind == NodeKind::call_function && target.index < of_overload_.size();
     if (is_known && of_overload_[target.index] != OpId{}) return of_overload_[target.index];
     const std::string_view spelling = graph.text(target);
+    if (kind == NodeKind::call_function && (spelling == functional_form || spelling == functional_form_of_bases))
+      return intern_functional(graph, target, detail::functional_operator(graph, arguments));
     const bool is_overload = kind == NodeKind::call_function && spelling.starts_with("torch.ops.") &&
                              !ops::operation_of_function(spelling).overload.empty();
     const OpId id = find_or_add(graph, kind, target, spelling, arguments, is_overload);
@@ -6208,6 +6616,31 @@ class OperatorInterner {
     TextId target;
     TextId schema;
   };
+  /// One record for each operator that is called without a write: it has that operator's schema, or its name alone.
+  constexpr auto intern_functional(Graph& graph, TextId target, std::string_view called) -> OpId {
+    const std::string_view spelling = graph.text(target);
+    const std::uint32_t known = table_.find(hash(NodeKind::call_function, spelling), [&](std::uint32_t id) {
+      const Operator& o = graph.op(OpId{id});
+      return o.kind == NodeKind::call_function && graph.text(o.spelling) == spelling && graph.schema(o).name() == called;
+    });
+    if (known != detail::IdTable::absent) return {known};
+    Operator o;
+    o.spelling = target;
+    for (const Declared& d : declared_)
+      if (ops::Schema(graph.text(d.schema)).name() == called) o.schema = d.schema;
+    for (const Operator& other : graph.operators())
+      if (o.schema == TextId{} && other.schema != TextId{} && graph.schema(other).name() == called) o.schema = other.schema;
+    if (o.schema == TextId{} && !called.empty()) {
+      const Text name(called);  // adding a text moves those of the graph
+      o.schema = graph.add_text(name);
+    } else if (o.schema != TextId{}) {
+      o.takes_device = graph.schema(o).find("device").has_value();
+      o.names_group = graph.schema(o).find("group_name").has_value();
+    }
+    const OpId id = graph.add_operator(o);
+    remember(graph, id);
+    return id;
+  }
   constexpr auto find_or_add(Graph& graph, NodeKind kind, TextId target, std::string_view spelling,
                              Span<const Argument> arguments, bool is_overload) -> OpId {
     const std::uint64_t h = hash(kind, spelling);
@@ -6234,6 +6667,8 @@ class OperatorInterner {
       o.view = ops::view_rule(schema);
       o.writes = ops::may_write(schema);
       o.write_rule = ops::write_rule(schema);
+      if (o.row == ops::no_row && schema.writes() && !ops::is_of_pytorch(schema.name())) o.write_rule = ops::WriteRule::custom;
+      o.has_statistics = ops::is_statistics_writer(schema) && !ops::detail::has_out_tensor(schema);
       o.takes_device = schema.find("device").has_value();
       o.names_group = !schema.base().starts_with("aten.") && schema.find("group_name").has_value();
     }
@@ -6659,6 +7094,10 @@ class Editor {
     return id.index < erased_by_.size() && erased_by_[id.index] != nobody;
   }
 
+  /// Says the schema of a custom operator, in PyTorch's notation, for calls without a write that are inserted from now on.
+  constexpr void declare_operator(std::string_view schema) {
+    operators_.declare(text(text_of("torch.ops.", ops::Schema(schema).name())), text(schema));
+  }
   /// A text of the graph, stored once.
   constexpr auto text(std::string_view text) -> TextId { return texts_.intern(*graph_, text); }
 
@@ -7567,7 +8006,9 @@ class Call {
   [[nodiscard]] constexpr auto given_at(std::uint32_t position, const ops::Parameter& parameter) const
       -> std::optional<Argument> {
     const auto arguments = graph_->arguments(id_);
-    const bool is_given = !parameter.keyword_only && position < arguments.size() && !arguments[position].is_keyword();
+    // A call without a write (functional_form.hpp) has the operator before the arguments, which are all keywords.
+    const bool is_given = !parameter.keyword_only && position < arguments.size() && !arguments[position].is_keyword() &&
+                          !arguments[position].is(ArgumentKind::operation);
     return is_given ? std::optional(arguments[position]) : std::nullopt;
   }
   /// `input` may stand for `self` or for `indices`: it means the one that the operator has.
@@ -10089,7 +10530,8 @@ class SweepCourse {
       : replaced_(passes),
         sweep_(graph, replaced_.data()),
         wants_(graph, set_of),
-        may_run_graphs_(!graph.subgraphs().empty()) {}
+        may_run_graphs_(!graph.subgraphs().empty()),
+        only_wanted_(!may_run_graphs_) {}
 
   [[nodiscard]] static constexpr auto bit(std::size_t pass) -> PassSet { return PassSet{1} << pass; }
   [[nodiscard]] constexpr auto is_running(std::size_t pass) const -> bool { return (running_ & bit(pass)) != 0; }
@@ -10099,11 +10541,11 @@ class SweepCourse {
   [[nodiscard, gnu::always_inline]] constexpr auto find_place(std::uint32_t& i, std::uint32_t count) -> bool {
     const Graph& graph = sweep_.graph();
     for (;; ++i) {
-      if (!has_replaced_ && !may_run_graphs_) i = wants_.find(graph.nodes().first(count), i, running_);
+      if (only_wanted_) i = wants_.find(graph.nodes().first(count), i, running_);
       if (i >= count) return false;
       place_ = NodeId{i};
       wanted_ = wants_[graph.node(place_)] & running_;
-      if (wanted_ == 0 && !uses_replaced(place_) && !runs_graphs(place_)) continue;
+      if (wanted_ == 0 && !uses_replaced(place_) && !(may_run_graphs_ && sweep_.graph().runs_graphs(place_))) continue;
       here_.clear();
       has_changed_ = false;
       return true;
@@ -10111,7 +10553,8 @@ class SweepCourse {
   }
   /// Whether the turn of a pass is an empty one.
   [[nodiscard, gnu::always_inline]] constexpr auto has_nothing_to_do(std::size_t pass) const -> bool {
-    return (wanted_ & bit(pass)) == 0 && (!has_replaced_ || replaced_[pass].empty() || !is_running(pass));
+    return (wanted_ & bit(pass)) == 0 &&
+           (only_wanted_ || !is_running(pass) || (!may_run_graphs_ && replaced_[pass].empty()));
   }
   [[gnu::always_inline]] constexpr void go_to(std::size_t pass, NodeId id) {
     sweep_.id_ = id;
@@ -10139,6 +10582,7 @@ class SweepCourse {
       has_replaced_ = has_replaced_ || !replaced_[pass].empty();
     }
     may_run_graphs_ = !sweep_.graph().subgraphs().empty();
+    only_wanted_ = !may_run_graphs_ && !has_replaced_;
     const std::uint32_t after = sweep_.graph().node_count();
     for (std::uint32_t n = count; n < after; ++n) behind.push_back(NodeId{n});
     if (after != count) behind.push_back(sweep_.id_);
@@ -10198,12 +10642,6 @@ class SweepCourse {
     }
     return false;
   }
-  [[nodiscard]] constexpr auto runs_graphs(NodeId id) const -> bool {
-    bool found = false;
-    if (may_run_graphs_)
-      sweep_.graph().for_each_subgraph(id, [&](std::uint32_t) { found = true; });
-    return found;
-  }
   /// In the arguments of node `user`, which uses itself what it stands for from then on.
   constexpr void replace_operands(Span<Argument> arguments, Replacements& replaced, NodeId user) {
     for (Argument& a : arguments) {
@@ -10230,6 +10668,7 @@ class SweepCourse {
   SweepOutcome outcome_;
 
  private:
+  bool only_wanted_;  ///< whether passes have nothing to do but where they want to: nothing is replaced, no graphs are inside
   PassSet running_ = static_cast<PassSet>(-1);  ///< who has not failed, and stands before all who have
   Pool<PassSet> has_visited_;                   ///< by graph inside the graph: who has
 };
@@ -10281,7 +10720,7 @@ class SweepRunner : SweepCourse {
 
   template <class Pass, class State>
   constexpr void turn(std::size_t number, const Pass& pass, State& state, Context& context) {
-    if (has_nothing_to_do(number) && !(may_run_graphs_ && is_running(number))) return;
+    if (has_nothing_to_do(number)) return;
     if (here_.empty()) {
       take(number, pass, state, context, place_, wanted_, here_);
     } else {
@@ -14203,6 +14642,59 @@ inline constexpr std::string_view unknown_number = "unknown";
   return target.offset < source_end && source.offset < target_end;
 }
 
+/// Whether two tensors of one storage certainly have no place in common. Told where each stride of both is a multiple of the
+/// next smaller one and no dimension reaches into the next, as in parts of one contiguous tensor: places are then numbers
+/// written in digits, one for each stride, and the tensors boxes of digits. Else by the stretches of storage that they reach
+/// over. O(rank^2).
+[[nodiscard]] constexpr auto are_apart(const Geometry& a, const Geometry& b) -> bool {
+  if (a.element_count() == 0 || b.element_count() == 0) return true;
+  const auto last = [](const Geometry& g) {
+    std::int64_t place = g.offset;
+    for (std::uint32_t i = 0; i < g.rank(); ++i) place += (g.sizes[i] - 1) * g.strides[i];
+    return place;
+  };
+  if (last(a) < b.offset || last(b) < a.offset) return true;
+  Dims strides;  // of both, each once, in descending order
+  for (const Geometry* g : {&a, &b})
+    for (std::uint32_t i = 0; i < g->rank(); ++i) {
+      const std::int64_t stride = g->strides[i];
+      if (g->sizes[i] == 1 || stride == 0) continue;
+      if (stride < 0) return false;
+      std::uint32_t at = 0;
+      while (at < strides.size() && strides[at] > stride) ++at;
+      if (at < strides.size() && strides[at] == stride) continue;
+      strides.push_back(stride);
+      for (std::uint32_t k = strides.size() - 1; k > at; --k) std::swap(strides[k - 1], strides[k]);
+    }
+  for (std::uint32_t k = 1; k < strides.size(); ++k)
+    if (strides[k - 1] % strides[k] != 0) return false;
+  std::int64_t rest[2] = {a.offset, b.offset};
+  bool is_apart = false;
+  for (std::uint32_t k = 0; k < strides.size(); ++k) {
+    std::int64_t first[2]{}, end[2]{};
+    for (const std::size_t which : {std::size_t{0}, std::size_t{1}}) {
+      const Geometry& g = which == 0 ? a : b;
+      first[which] = rest[which] / strides[k];
+      rest[which] %= strides[k];
+      end[which] = first[which] + 1;
+      for (std::uint32_t i = 0; i < g.rank(); ++i)
+        if (g.sizes[i] != 1 && g.strides[i] == strides[k]) end[which] += g.sizes[i] - 1;
+      // A digit beyond its place would carry into the one before.
+      if (k > 0 && end[which] > strides[k - 1] / strides[k]) return false;
+    }
+    is_apart = is_apart || end[0] <= first[1] || end[1] <= first[0];
+  }
+  return is_apart || rest[0] != rest[1];
+}
+
+/// Sizes or strides but for those of dimension `dim`. O(rank).
+[[nodiscard]] constexpr auto without(Span<const std::int64_t> numbers, std::uint32_t dim) -> Dims {
+  Dims result;
+  result.append(numbers.first(dim));
+  result.append(numbers.subspan(dim + 1));
+  return result;
+}
+
 /// The same places in bytes: an element is a last dimension of `element_bytes`.
 [[nodiscard]] constexpr auto in_bytes(const Geometry& g, std::int64_t element_bytes) -> Geometry {
   Geometry bytes = g;
@@ -14312,6 +14804,15 @@ struct SliceArgument {
   else
     items.push_back(index);
   return items;
+}
+/// Whether an item of a Python index is a list that stands for an index tensor: of integers, or of bools.
+[[nodiscard]] constexpr auto is_index_list(const Graph& graph, const Argument& item) -> bool {
+  if (!item.is(ArgumentKind::list)) return false;
+  const auto members = graph.children(item);
+  for (const Argument& member : members)
+    if (member.kind() != members[0].kind() || (!member.is(ArgumentKind::integer) && !member.is(ArgumentKind::boolean)))
+      return false;
+  return !members.empty();
 }
 /// How many dimensions of the tensor an item of a Python index stands for: a mask for as many as it has, None, Ellipsis
 /// and a bool for none, everything else for one.
@@ -15319,6 +15820,17 @@ class ViewMaker {
           dim += taken;
           break;
         }
+        case ArgumentKind::list: {
+          const auto members = graph_.children(item);
+          if (!is_index_list(graph_, item) || dim >= static_cast<std::int64_t>(v.rank)) return result;
+          const std::int64_t size = analysis_.sizes(v)[static_cast<std::size_t>(dim)];
+          if (members[0].is(ArgumentKind::boolean) && static_cast<std::int64_t>(members.size()) != size) return result;
+          for (const Argument& member : members)
+            if (member.is(ArgumentKind::integer) && (member.integer() < -size || member.integer() >= size)) return result;
+          result.has_tensors = true;
+          ++dim;
+          break;
+        }
         default: return result;
       }
     }
@@ -15345,12 +15857,6 @@ class ViewMaker {
     if (dim < added) return {v.parent, 0, true, true};
     const std::uint32_t d = dim - added;
     return {v.parent, d, false, analysis_.sizes(parent)[d] != analysis_.sizes(v)[dim]};
-  }
-  [[nodiscard]] static constexpr auto without(Span<const std::int64_t> numbers, std::uint32_t dim) -> Dims {
-    Dims result;
-    result.append(numbers.first(dim));
-    result.append(numbers.subspan(dim + 1));
-    return result;
   }
   [[nodiscard]] constexpr auto has_geometry(std::uint32_t view) const -> bool {
     return analysis_.view(view).has_geometry && !analysis_.view(view).step.is_opaque();
@@ -15863,12 +16369,6 @@ class ViewRules {
     }
     return result;
   }
-  [[nodiscard]] static constexpr auto without(Span<const std::int64_t> numbers, std::uint32_t index) -> Dims {
-    Dims result;
-    result.append(numbers.first(index));
-    result.append(numbers.subspan(index + 1));
-    return result;
-  }
   /// Whether elements of the view are other than those that are stored: it conjugates or negates, and not twice.
   [[nodiscard]] constexpr auto is_lazy(std::uint32_t view) const -> bool {
     bool conjugates = false;
@@ -15963,8 +16463,8 @@ namespace detail {
 /// Whether a normalisation updates running statistics, as far as its arguments say: they have to be given, and the mode
 /// has to be that of training. True of all operators that are no normalisation.
 [[nodiscard]] constexpr auto may_update_statistics(const Graph& graph, NodeId id) -> bool {
+  if (!graph.op(id).has_statistics) return true;
   const Call call(graph, id);
-  if (!ops::is_statistics_writer(call.schema()) || ops::detail::has_out_tensor(call.schema())) return true;
   const bool in_training =
       call.boolean("training").value_or(true) && call.boolean("use_input_stats").value_or(true);
   return in_training && call.has("running_mean");
@@ -15981,6 +16481,26 @@ namespace detail {
   return !name.starts_with("aten.") && !name.starts_with("prims.");
 }
 
+/// Whether a call may write for all that is known: of something that is none of PyTorch's operators and has no schema, such as a
+/// function of the user's own, or of a module. Python's own functions do not, nor do those that run graphs, which are looked
+/// into.
+[[nodiscard]] constexpr auto may_write_unseen(const Graph& graph, NodeId id) -> bool {
+  if (graph.node(id).kind == NodeKind::call_module) return true;
+  if (graph.node(id).op == OpId{}) return false;
+  const Operator& op = graph.op(id);
+  if (op.row != ops::no_row || op.schema != TextId{} || op.view != ops::ViewRule::none || graph.runs_graphs(id)) return false;
+  if (is_functional_form(graph, op) || is_functional_form_of_bases(graph, op)) return false;
+  const std::string_view name = graph.text(op.spelling);
+  for (const std::string_view pure : {"_operator.", "builtins.", "math.", "operator."})
+    if (name.starts_with(pure)) return false;
+  bool takes_tensor = false;
+  graph.for_each_operand(id, [&](NodeId operand) {
+    const ValueKind kind = graph.node(operand).value_kind;
+    takes_tensor = takes_tensor || (kind != ValueKind::sym_int && kind != ValueKind::scalar);
+  });
+  return takes_tensor;
+}
+
 /// The operands of a call of `cond` of the form (predicate, graph, graph, operands); none for any other call. Valid until
 /// arguments are added.
 [[nodiscard]] constexpr auto cond_operands(const Graph& graph, NodeId id) -> std::optional<Span<const Argument>> {
@@ -15991,6 +16511,45 @@ namespace detail {
   return graph.children(arguments[3]);
 }
 
+/// Operands of one call, storage by storage.
+class OperandPlaces {
+ public:
+  /// Adds a view whose places lie between two, both included, and calls `look(other, is_written)` for each before it of the same
+  /// storage, unless it begins behind all of them.
+  template <class Look>
+  constexpr void add(const AliasAnalysis& analysis, std::uint32_t view, bool is_written,
+                     std::pair<std::int64_t, std::int64_t> between, const Look& look) {
+    const std::uint32_t storage = analysis.view(view).storage;
+    const std::uint64_t hash = storage * 0x9e3779b97f4a7c15ULL;
+    const std::uint32_t known =
+        storages_.find(hash, [&](std::uint32_t i) { return analysis.view(places_[last_[i]].view).storage == storage; });
+    Place place{view, is_written, between.second + 1, detail::IdTable::absent};
+    if (known != detail::IdTable::absent) {
+      place.earlier = last_[known];
+      const std::int64_t end = places_[place.earlier].end;
+      if (between.first < end)
+        for (std::uint32_t i = place.earlier; i != detail::IdTable::absent; i = places_[i].earlier)
+          look(places_[i].view, places_[i].is_written);
+      if (end > place.end) place.end = end;
+    }
+    const std::uint32_t index = places_.push_back(place);
+    if (known != detail::IdTable::absent)
+      last_[known] = index;
+    else
+      storages_.insert(hash, last_.push_back(index));
+  }
+
+ private:
+  struct Place {
+    std::uint32_t view;
+    bool is_written;
+    std::int64_t end;       ///< behind it and all before it in the storage
+    std::uint32_t earlier;  ///< the one before it of the same storage
+  };
+  Pool<Place> places_;
+  detail::IdTable storages_;
+  Pool<std::uint32_t> last_;  ///< of each storage
+};
 }  // namespace detail
 
 /// What to make of a kernel that neither declares what it writes nor is registered.
@@ -16147,6 +16706,26 @@ class AliasAnalyser {
     return kind == ValueKind::sym_int || kind == ValueKind::scalar ? no_view : add_fresh(graph, id);
   }
 
+  /// A call that may write for all that is known: it may, if nothing else writes what it is given, which then is in one place
+  /// and has one value.
+  constexpr auto meet_unknown(const Graph& graph, NodeId id) -> Status {
+    Status met;
+    graph.for_each_operand(id, [&](NodeId operand) {
+      const std::uint32_t view = view_of(graph, operand);
+      if (view == no_view || !met) return;
+      const std::uint32_t storage = analysis_->view(view).storage;
+      if (analysis_->storage(storage).written) met = unseen_write(graph, id, id, analysis_->storage(storage).base);
+      if (unknown_calls_.size() <= storage) unknown_calls_.resize(storage + 1, no_node);
+      unknown_calls_[storage] = id;
+    });
+    return met;
+  }
+  /// The error at node `id`, that `call` may write into a tensor that others write.
+  static constexpr auto unseen_write(const Graph& graph, NodeId id, NodeId call, NodeId base) -> Diagnostic {
+    return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                    text_of("'", graph.name(base), "' is written, and ", graph.target(call), ", which is called with it, has no "
+                            "schema: it may write it, too"));
+  }
   /// The result of an operator without schema may share storage with any of its operands.
   constexpr void add_unknown(const Graph& graph, NodeId id) {
     Pool<std::int64_t> bases;
@@ -16193,32 +16772,36 @@ class AliasAnalyser {
 
   constexpr auto visit_call(const Graph& graph, NodeId id) -> Status {
     const Operator& op = graph.op(id);
-    if (runs_graphs(graph, id)) return visit_graph_call(graph, id);
+    if (graph.runs_graphs(id)) return visit_graph_call(graph, id);
+    const bool is_tensor = graph.node(id).value_kind != ValueKind::sym_int && graph.node(id).value_kind != ValueKind::scalar;
+    if (detail::lacks_schema(graph, op) && (op.writes || is_tensor))
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of(graph.target(id), " has no schema here, so what it writes is not known; state it (--custom-op), "
+                              "decompose the program (run_decompositions), which makes writes explicit, or use FX JSON, "
+                              "which carries schemas"));
     if (op.writes) {
       const ops::WriteRule rule = op.write_rule;
       if (Status recorded = record_writes(graph, id, rule); !recorded) return recorded;
       // `x.add_(1)` is x; a kernel, a normalisation and setitem return something else.
-      if (rule == ops::WriteRule::out || rule == ops::WriteRule::each) return {};
+      if (rule == ops::WriteRule::out || rule == ops::WriteRule::each || rule == ops::WriteRule::custom) return {};
       if (rule != ops::WriteRule::kernel && rule != ops::WriteRule::batch_norm && rule != ops::WriteRule::setitem &&
           rule != ops::WriteRule::unknown) {
-        if (const NodeId self = self_of(graph, id); self != no_node) {
-          analysis_->set_view(id, view_of(graph, self));
-          if (objects_.size() <= id.index) objects_.resize(id.index + 1, no_node);
-          objects_[id.index] = object_of(self);
-        }
+        if (const NodeId self = self_of(graph, id); self != no_node) identify(graph, id, self);
         return {};
       }
     }
-    if (graph.node(id).value_kind == ValueKind::sym_int || graph.node(id).value_kind == ValueKind::scalar) return {};
+    if (detail::may_write_unseen(graph, id))
+      if (Status met = meet_unknown(graph, id); !met) return met;
+    if (!is_tensor) return {};
     if (op.view == ops::ViewRule::getitem && is_member_access(graph, id)) {
       visit_member(graph, id);
       return {};
     }
-    if (detail::lacks_schema(graph, op))
-      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                      text_of(graph.target(id), " has no schema here, so what it writes is not known; decompose the "
-                              "program (run_decompositions), which makes writes explicit, or use FX JSON, which "
-                              "carries schemas"));
+    // What is written is a copy of the operand; a result that is what was written is two of the results.
+    if (is_functional_form(graph, op) || is_functional_form_of_bases(graph, op)) {
+      if (ops::Schema(graph.schema(op)).returns_alias()) add_unknown(graph, id);
+      return {};
+    }
     if (op.row == ops::no_row && op.schema == TextId{}) {
       add_unknown(graph, id);
       return {};
@@ -16252,8 +16835,9 @@ class AliasAnalyser {
       return;
     }
     const std::int64_t index = arguments[1].is(ArgumentKind::integer) ? arguments[1].integer() : -1;
-    const std::uint64_t hash =
+    const std::uint64_t product =
         (std::uint64_t{tuple.index} << 32U | static_cast<std::uint32_t>(index)) * 0x9e3779b97f4a7c15ULL;
+    const std::uint64_t hash = product ^ product >> 32U;  // the tuple is in the upper half alone
     const std::uint32_t known = member_table_.find(hash, [&](std::uint32_t i) {
       return members_[i].tuple == tuple && members_[i].index == index;
     });
@@ -16345,11 +16929,6 @@ class AliasAnalyser {
       if (name == known) return true;
     return false;
   }
-  [[nodiscard]] static constexpr auto runs_graphs(const Graph& graph, NodeId id) -> bool {
-    bool found = false;
-    graph.for_each_subgraph(id, [&](std::uint32_t) { found = true; });
-    return found;
-  }
   constexpr auto visit_graph_call(const Graph& graph, NodeId id) -> Status {
     Status status;
     bool is_fresh = returns_what_graphs_do(graph, id);
@@ -16414,6 +16993,7 @@ class AliasAnalyser {
       case ops::WriteRule::kernel: return record_kernel(graph, id);
       case ops::WriteRule::out: return record_outs(graph, id);
       case ops::WriteRule::each: return record_each(graph, id);
+      case ops::WriteRule::custom: return record_custom(graph, id);
       case ops::WriteRule::diagonal: return record_diagonal(graph, id);
       case ops::WriteRule::rebinding: return refuse_unknown(graph, id);  // the pass has made a view of all that it can
       case ops::WriteRule::dropout: {
@@ -16486,10 +17066,12 @@ class AliasAnalyser {
   constexpr auto record_batch_norm(const Graph& graph, NodeId id) -> Status {
     const Call call = call_of(graph, id);
     const bool is_update = call.schema().base() == "aten._batch_norm_with_update";
-    const auto training = is_update ? std::optional(true) : call.boolean("training");
+    const bool is_of_instances = call.schema().base() == "aten.instance_norm";
+    const auto training =
+        is_update ? std::optional(true) : call.boolean(is_of_instances ? "use_input_stats" : "training");
     if (!training)
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                      "whether batch_norm updates its statistics is not known before the program runs");
+                      "whether a normalisation updates its statistics is not known before the program runs");
     if (!*training) return {};
     std::uint32_t result = is_update ? 4 : 3;  // of the functional form
     for (const std::string_view name : {"running_mean", "running_var"}) {
@@ -16573,12 +17155,94 @@ class AliasAnalyser {
                     text_of(graph.target(id), " writes into a list of which not each member is a tensor of this graph"));
   }
 
+  /// Each operand that the schema marks gets a new value; where one of them is what the call returns, the call is that tensor.
+  constexpr auto record_custom(const Graph& graph, NodeId id) -> Status {
+    const Call call = call_of(graph, id);
+    const ops::Schema schema = call.schema();
+    if (const std::string_view why = ops::why_not_functional(schema); !why.empty())
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation, text_of(schema.name(), " ", why));
+    Pool<std::int64_t> written, read;
+    ops::ParameterReader reader = schema.parameters();
+    std::uint32_t position = 0;
+    for (auto p = reader.next(); p; p = reader.next(), ++position) {
+      const auto given = call.given(position, *p);
+      const bool is_found = !given || given->is_none() || add_views(graph, *given, p->written ? written : read);
+      if (p->written && !is_found)
+        return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                        text_of(schema.name(), " writes into '", p->name, "', which is no tensor of this graph and no list of "
+                                "such"));
+    }
+    if (const std::uint32_t shared = find_shared(written.view(), read.view()); shared != no_view)
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of(schema.name(), " writes into '", graph.name(analysis_->storage_of(shared).base),
+                              "', and another of its operands may be part of the same tensor; clone() that one first"));
+    for (std::uint32_t i = 0; i < written.size(); ++i)
+      if (Status recorded = record(graph, id, static_cast<std::uint32_t>(written[i]), i, false); !recorded) return recorded;
+    if (const auto returned = ops::returned_parameter(schema))
+      if (const NodeId self = call.operand(returned->name); self != no_node) identify(graph, id, self);
+    return {};
+  }
+  /// A view that is written and may have places in common with another operand; `no_view` if there is none. O(operands) where
+  /// those of one storage come in the order of their places.
+  [[nodiscard]] constexpr auto find_shared(Span<const std::int64_t> written, Span<const std::int64_t> read) const
+      -> std::uint32_t {
+    detail::OperandPlaces places;
+    std::uint32_t shared = no_view;
+    const auto add = [&](std::uint32_t view, bool is_written) {
+      const View& v = analysis_->view(view);
+      if (v.has_geometry && analysis_->is_empty(v)) return;
+      std::pair<std::int64_t, std::int64_t> places_of_view{std::numeric_limits<std::int64_t>::min(),
+                                                           std::numeric_limits<std::int64_t>::max() - 1};
+      if (v.has_geometry) places_of_view = stretch(bytes_of(v));
+      places.add(*analysis_, view, is_written, places_of_view, [&](std::uint32_t other, bool other_is_written) {
+        if ((is_written || other_is_written) && !is_apart(v, analysis_->view(other))) shared = is_written ? view : other;
+      });
+      // What may be part of another storage is looked for there.
+      if (analysis_->storage_of(view).of_unknown_origin)
+        for (const std::int64_t other : written)
+          if (analysis_->view(static_cast<std::uint32_t>(other)).storage != v.storage &&
+              may_share(view, static_cast<std::uint32_t>(other)))
+            shared = static_cast<std::uint32_t>(other);
+    };
+    for (const std::int64_t view : written) add(static_cast<std::uint32_t>(view), true);
+    for (const std::int64_t view : read) add(static_cast<std::uint32_t>(view), false);
+    return shared;
+  }
+  /// The views that an argument is, of a list each member. Whether it is a tensor, or a list of tensors alone.
+  constexpr auto add_views(const Graph& graph, const Argument& argument, Pool<std::int64_t>& views) -> bool {
+    if (argument.is_sequence()) {
+      bool are_tensors = true;
+      for (const Argument& member : graph.children(argument)) {
+        const std::uint32_t view = member.is_node() ? view_of(graph, member.node()) : no_view;
+        are_tensors = are_tensors && view != no_view;
+        if (view != no_view) views.push_back(view);
+      }
+      return are_tensors;
+    }
+    const std::uint32_t view = argument.is_node() ? view_of(graph, argument.node()) : no_view;
+    if (view == no_view) return false;
+    if (analysis_->view(view).step.kind == ViewStep::Kind::list)
+      views.append(analysis_->order(analysis_->view(view)));
+    else
+      views.push_back(view);
+    return graph.node(argument.node()).value_kind != ValueKind::tuple ||
+           analysis_->view(view).step.kind == ViewStep::Kind::list;
+  }
+  /// Node `id` is the tensor that `self` is.
+  constexpr void identify(const Graph& graph, NodeId id, NodeId self) {
+    analysis_->set_view(id, view_of(graph, self));
+    if (objects_.size() <= id.index) objects_.resize(id.index + 1, no_node);
+    objects_[id.index] = object_of(self);
+  }
+
   constexpr auto record(const Graph& graph, NodeId id, std::uint32_t view, std::uint32_t result,
                         bool writes_one_value) -> Status {
     const View& target = analysis_->view(view);
     if (target.has_geometry && analysis_->is_empty(target)) return {};
     if (Status refused = check_target(graph, id, view, writes_one_value); !refused) return refused;
     if (Status refused = check_overlap(graph, id, view); !refused) return refused;
+    if (target.storage < unknown_calls_.size() && unknown_calls_[target.storage] != no_node)
+      return unseen_write(graph, id, unknown_calls_[target.storage], analysis_->storage(target.storage).base);
     analysis_->add_write({id, view, result});
     return {};
   }
@@ -16629,7 +17293,8 @@ class AliasAnalyser {
       const Text what = text_of("writes into an expanded view of '", base(), "', several elements of which are one place; ");
       // Writes by a mask or by indices PyTorch lets through with a warning, and says no more of what they do.
       const std::string_view op = graph.schema(graph.op(id)).base();
-      if (op == "aten.masked_fill_" || op == "aten.index_put_" || op == "operator.setitem")
+      const bool is_custom = graph.op(id).write_rule == ops::WriteRule::custom;  // who knows what that does
+      if (is_custom || op == "aten.masked_fill_" || op == "aten.index_put_" || op == "operator.setitem")
         return error_at(graph, id, DiagnosticCode::unsupported_mutation, text_of(what, "clone() it first"));
       return error_at(graph, id, DiagnosticCode::eager_would_raise,
                       text_of(what, "PyTorch raises here, clone() it first"));
@@ -16697,16 +17362,7 @@ class AliasAnalyser {
       if (base == one) return true;
     return false;
   }
-  /// Refuses operands other than the first that share memory with what is written.
-  /// Whether an operand beside the one that is written may share memory with it; there is rarely one.
-  [[nodiscard]] constexpr auto has_sharing_operands(const Graph& graph, NodeId id, std::uint32_t view_id) -> bool {
-    std::uint32_t sharers = 0;
-    graph.for_each_operand(id, [&](NodeId operand) {
-      const std::uint32_t other = analysis_->view_of(current(operand));
-      if (other != no_view && may_share(other, view_id)) ++sharers;
-    });
-    return sharers > 1;
-  }
+  /// Refuses operands beside the one that is written that may share memory with it, where that counts.
   [[nodiscard]] constexpr auto check_apart(const Graph& graph, NodeId id, std::uint32_t view_id) -> Status {
     NodeId shared = no_node;
     bool is_self = true;
@@ -16717,7 +17373,7 @@ class AliasAnalyser {
       if (is_target || other == no_view || !may_share(other, view_id)) return;
       if (!is_apart(analysis_->view(other), analysis_->view(view_id))) shared = operand;
     });
-    if (shared == no_node) return {};
+    if (shared == no_node || !reads_while_it_writes(graph.schema(graph.op(id)).base())) return {};
     return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                     text_of("reads '", graph.name(shared), "', which may share memory with the tensor that it writes; clone() "
                             "the operand first"));
@@ -16726,44 +17382,19 @@ class AliasAnalyser {
   /// Refuses lists in which a tensor that is written and another one overlap without being the same. O(members) where those
   /// of one storage come in the order of their places, as parts of one buffer do.
   [[nodiscard]] constexpr auto check_members(const Graph& graph, NodeId id, Span<const std::int64_t> written) -> Status {
-    struct Place {
-      std::uint32_t view;
-      bool is_written;
-      std::int64_t end;       ///< behind it and all before it in the storage
-      std::uint32_t earlier;  ///< the member before it of the same storage
-    };
-    Pool<Place> places;
+    detail::OperandPlaces places;
+    Pool<std::uint32_t> seen;
     detail::IdTable views;
-    detail::IdTable storages;
-    Pool<std::uint32_t> last_of_storage;
     std::uint32_t overlapping = no_view;
     const auto add = [&](std::uint32_t view, bool is_written) {
       const View& v = analysis_->view(view);
       if (!v.has_geometry || analysis_->is_empty(v)) return;
       const std::uint64_t hash = view * 0x9e3779b97f4a7c15ULL;
-      const auto is_view = [&](std::uint32_t i) { return places[i].view == view; };
-      if (views.find(hash, is_view) != detail::IdTable::absent) return;
-      const auto is_storage = [&](std::uint32_t i) {
-        return analysis_->view(places[last_of_storage[i]].view).storage == v.storage;
-      };
-      const std::uint64_t storage_hash = v.storage * 0x9e3779b97f4a7c15ULL;
-      const std::uint32_t known = storages.find(storage_hash, is_storage);
-      const auto stretch_of_view = stretch(in_bytes(analysis_->geometry(v), byte_size(v.dtype)));
-      Place place{view, is_written, stretch_of_view.second + 1, detail::IdTable::absent};
-      if (known != detail::IdTable::absent) {
-        place.earlier = last_of_storage[known];
-        const std::int64_t end = places[place.earlier].end;
-        if (stretch_of_view.first < end)
-          for (std::uint32_t i = place.earlier; i != detail::IdTable::absent; i = places[i].earlier)
-            if ((is_written || places[i].is_written) && overlap(view, places[i].view)) overlapping = view;
-        if (end > place.end) place.end = end;
-      }
-      const std::uint32_t index = places.push_back(place);
-      views.insert(hash, index);
-      if (known != detail::IdTable::absent)
-        last_of_storage[known] = index;
-      else
-        storages.insert(storage_hash, last_of_storage.push_back(index));
+      if (views.find(hash, [&](std::uint32_t i) { return seen[i] == view; }) != detail::IdTable::absent) return;
+      views.insert(hash, seen.push_back(view));
+      places.add(*analysis_, view, is_written, stretch(bytes_of(v)), [&](std::uint32_t other, bool other_is_written) {
+        if ((is_written || other_is_written) && overlap(v, analysis_->view(other))) overlapping = view;
+      });
     };
     for (const std::int64_t view : written) add(static_cast<std::uint32_t>(view), true);
     graph.for_each_operand(id, [&](NodeId operand) {
@@ -16774,18 +17405,17 @@ class AliasAnalyser {
                     text_of("writes into part of '", graph.name(analysis_->storage_of(overlapping).base),
                             "', another part of which overlaps it and is in a list of the same call"));
   }
-  [[nodiscard]] constexpr auto overlap(std::uint32_t a, std::uint32_t b) const -> bool {
-    const View& x = analysis_->view(a);
-    const View& y = analysis_->view(b);
-    return partially_overlap(in_bytes(analysis_->geometry(x), byte_size(x.dtype)),
-                             in_bytes(analysis_->geometry(y), byte_size(y.dtype)));
+  /// The places of a view in bytes: views of one storage may differ in their dtypes.
+  [[nodiscard]] constexpr auto bytes_of(const View& view) const -> Geometry {
+    return in_bytes(analysis_->geometry(view), byte_size(view.dtype));
   }
-  /// Whether two views of one storage lie in different stretches of it.
+  [[nodiscard]] constexpr auto overlap(const View& a, const View& b) const -> bool {
+    return partially_overlap(bytes_of(a), bytes_of(b));
+  }
+  /// Whether two views of one storage certainly have no place in common.
   [[nodiscard]] constexpr auto is_apart(const View& a, const View& b) const -> bool {
     if (a.storage != b.storage || !a.has_geometry || !b.has_geometry) return false;
-    const auto [first, last] = stretch(in_bytes(analysis_->geometry(a), byte_size(a.dtype)));
-    const auto [other_first, other_last] = stretch(in_bytes(analysis_->geometry(b), byte_size(b.dtype)));
-    return last < other_first || other_last < first;
+    return are_apart(bytes_of(a), bytes_of(b));
   }
   /// The first and the last place that a geometry takes.
   [[nodiscard]] static constexpr auto stretch(const Geometry& g) -> std::pair<std::int64_t, std::int64_t> {
@@ -16804,9 +17434,7 @@ class AliasAnalyser {
     const View& target = analysis_->view(view_id);
     const ops::WriteRule rule = graph.op(id).write_rule;
     if (rule == ops::WriteRule::out) return check_out_overlap(graph, id, view_id);
-    // A list is checked member by member, of which each may not look at all others again.
-    if (rule != ops::WriteRule::each && has_sharing_operands(graph, id, view_id) &&
-        reads_while_it_writes(graph.schema(graph.op(id)).base()))
+    if (rule == ops::WriteRule::same_dtype)  // as each operator that reads while it writes
       if (Status refused = check_apart(graph, id, view_id); !refused) return refused;
     if (!target.has_geometry) return {};
     bool overlaps = false;
@@ -16815,13 +17443,13 @@ class AliasAnalyser {
       if (other == no_view || other == view_id) return;
       const View& source = analysis_->view(other);
       if (source.storage == target.storage && source.has_geometry)
-        overlaps = overlaps || partially_overlap(in_bytes(analysis_->geometry(target), byte_size(target.dtype)),
-                                                 in_bytes(analysis_->geometry(source), byte_size(source.dtype)));
+        overlaps = overlaps || overlap(target, source);
     };
     // setitem does not read what it writes into; a kernel's operands are its own affair.
     if (rule == ops::WriteRule::setitem)
       graph.for_each_operand(graph.arguments(id)[2], check);
-    else if (rule != ops::WriteRule::kernel && rule != ops::WriteRule::each && rule != ops::WriteRule::diagonal)
+    else if (rule != ops::WriteRule::kernel && rule != ops::WriteRule::each && rule != ops::WriteRule::diagonal &&
+             rule != ops::WriteRule::custom)  // which has seen to it that all others are apart
       graph.for_each_operand(id, check);
     if (!overlaps) return {};
     return error_at(graph, id, DiagnosticCode::eager_would_raise,
@@ -16849,6 +17477,7 @@ class AliasAnalyser {
   detail::IdTable member_table_;
   Pool<NodeId> objects_;   ///< by node: the tensor that it is, if that is an operand
   Pool<NodeId> rebound_;   ///< by node: what it means by now
+  Pool<NodeId> unknown_calls_;  ///< by storage: a call that may write it for all that is known
   Pool<NodeId> latest_;    ///< by view: the last of the nodes before `chained_` that are it
   Pool<NodeId> earlier_;   ///< by node: the one before it that is the same view
   NodeId chained_;
@@ -17442,6 +18071,11 @@ struct AliasingOutputRewritePass {
                       text_of(Call(graph, id).name(), " makes of its tensor what is no view of elements that are there"));
     state.has_changed = true;
     if (Status visited = state.analyser.visit(graph, id); !visited) return visited;
+    if (!agrees_with_metadata(*state.analysis, graph, id, (*names)[0]))
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of("makes of '", graph.name((*names)[0]), "' a tensor of another shape than the graph says: what it "
+                              "says of '", graph.name((*names)[0]), "' has to hold before this change; note shapes as tensors "
+                              "are made, as torch.fx.passes.fake_tensor_prop does"));
     for (Argument& a : graph.mutable_arguments(id))
       if (a.is_node()) a = Argument(sweep.replacement(a.node())).with_keyword(a.keyword());
     for (const NodeId of : *names) sweep.editor().replace_uses(of, id);
@@ -17476,6 +18110,17 @@ struct AliasingOutputRewritePass {
     if (row == ops::no_row) return false;
     sweep.editor().retarget(id, text_of("torch.ops.", ops::schema(row).name()));
     return true;
+  }
+  /// Whether the view that `object` becomes has the sizes that its metadata states. Dynamo notes of a tensor what it is in the
+  /// end, wherever it is noted.
+  static constexpr auto agrees_with_metadata(const AliasAnalysis& analysis, const Graph& graph, NodeId id, NodeId object)
+      -> bool {
+    const auto stated = geometry_of(graph, id);
+    const std::uint32_t found = analysis.view_of(id);
+    if (!stated || found == no_view || !analysis.view(found).has_geometry) return true;
+    if (const auto before = geometry_of(graph, object); before && Call(graph, id).schema().base() == "aten.unsqueeze")
+      return stated->rank() == before->rank() + 1;
+    return same_elements(stated->sizes.view(), analysis.sizes(analysis.view(found)));
   }
   /// A tensor of another shape holds the first elements of the old one, as far as these lie one after the other.
   static constexpr auto make_resized(Sweep& sweep) -> bool {
@@ -17881,6 +18526,193 @@ class ResultType {
 
 }  // namespace fxpass::ops
 
+// ---- fxpass/passes/call_of_bases.hpp
+
+/// @file
+/// `CallOfBases`: what a call of `auto_functionalized_v2` says. It gives the new values of bases, and says of each parameter
+/// that is written which view of which base it is: `_x_base_index=0, _x_slice_dim=0, _x_slice_start=1, _x_slice_end=4,
+/// _all_bases=[z]`. Source: `write_view_information_to_args` in `torch/_higher_order_ops/auto_functionalize.py`.
+
+namespace fxpass {
+
+/// How a tensor that is written lies in its base.
+struct ViewOfBase {
+  /// What is said of it.
+  enum class Kind : std::uint8_t { none, whole, slice, strided };
+  Kind kind = Kind::none;  ///< none: None stands for the tensor
+  std::uint32_t base = 0;  ///< among the bases
+  Argument arguments[3];   ///< of slice: dim, start, end; of as_strided: size, stride, offset
+  Geometry geometry;       ///< in the base's storage
+};
+
+/// A parameter that is written.
+struct WrittenParameter {
+  std::string_view name;          ///< as the schema has it
+  bool is_list = false;           ///< it is a list of tensors,
+  bool is_none = false;           ///< or None in its place
+  std::vector<ViewOfBase> views;  ///< one, or one for each member
+};
+
+/// Reads one call. Valid while the graph is not changed.
+class CallOfBases {
+ public:
+  /// Of node `id`, a call of the second form. O(arguments^2).
+  constexpr CallOfBases(const Graph& graph, NodeId id) : graph_(graph), id_(id), is_understood_(read()) {}
+
+  /// The graph that the call is in.
+  [[nodiscard]] constexpr auto graph() const -> const Graph& { return graph_; }
+  /// Whether the call is one of a custom operator, of each of whose views it is known what it is, and that no two of them share
+  /// memory: then writing one after the other is the same.
+  [[nodiscard]] constexpr auto is_understood() const -> bool { return is_understood_; }
+  /// How many results come before the bases: those of the operator, or None.
+  [[nodiscard]] constexpr auto result_count() const -> std::uint32_t {
+    return static_cast<std::uint32_t>(graph_.values(id_).size() - bases().size());
+  }
+  /// The bases, nodes all.
+  [[nodiscard]] constexpr auto bases() const -> Span<const Argument> { return graph_.children(bases_); }
+  /// The parameters that are written, in the order of the schema.
+  [[nodiscard]] constexpr auto written() const -> const std::vector<WrittenParameter>& { return written_; }
+  /// The other arguments, which are keywords.
+  [[nodiscard]] constexpr auto read_only() const -> const Pool<Argument>& { return read_only_; }
+
+ private:
+  constexpr auto read() -> bool {
+    const auto arguments = graph_.arguments(id_);
+    const std::string_view called = detail::functional_operator(graph_, arguments);
+    if (called.empty() || called.starts_with("higher_order.")) return false;
+    const auto all = keyword("_all_bases");
+    if (!all || !all->is_sequence()) return false;
+    bases_ = *all;
+    for (const Argument& base : bases())
+      if (!base.is_node() || !geometry_of(graph_, base.node())) return false;
+    if (graph_.values(id_).size() <= bases().size()) return false;
+    for (const Argument& a : arguments)
+      if (a.is_keyword() && !read_parameter(graph_.text(a.keyword()))) return false;
+    for (const Argument& a : arguments)
+      if (a.is_keyword() && !says_view(graph_.text(a.keyword()))) read_only_.push_back(a);
+    return !written_.empty() && are_views_apart();
+  }
+  [[nodiscard]] constexpr auto keyword(std::string_view name) const -> std::optional<Argument> {
+    for (const Argument& a : graph_.arguments(id_))
+      if (a.is_keyword() && graph_.text(a.keyword()) == name) return a;
+    return std::nullopt;
+  }
+  /// `_x_base_index`, or `_xs_length`, which comes before the `_xs_0_base_index` of its members.
+  constexpr auto read_parameter(std::string_view key) -> bool {
+    constexpr std::string_view index = "_base_index", length = "_length";
+    if (!key.starts_with('_') || says_view(key)) return true;
+    const bool is_list = key.ends_with(length);
+    if (!is_list && !key.ends_with(index)) return true;
+    WrittenParameter parameter;
+    parameter.is_list = is_list;
+    parameter.name = key.substr(1, key.size() - 1 - (is_list ? length : index).size());
+    if (!is_list) {
+      auto view = read_view(text_of('_', parameter.name));
+      if (!view) return false;
+      parameter.views.push_back(*std::move(view));
+      parameter.is_none = parameter.views[0].kind == ViewOfBase::Kind::none;
+      written_.push_back(std::move(parameter));
+      return true;
+    }
+    const Argument count = keyword(key).value_or(Argument());
+    parameter.is_none = count.is_none();
+    if (!count.is_none() && !count.is(ArgumentKind::integer)) return false;
+    for (std::int64_t i = 0; !count.is_none() && i < count.integer(); ++i) {
+      auto view = read_view(text_of('_', parameter.name, '_', i));
+      if (!view || view->kind == ViewOfBase::Kind::none) return false;
+      parameter.views.push_back(*std::move(view));
+    }
+    written_.push_back(std::move(parameter));
+    return true;
+  }
+  /// Whether `key` is one of the words on a parameter that has been read.
+  [[nodiscard]] constexpr auto says_view(std::string_view key) const -> bool {
+    if (key == "_all_bases") return true;
+    for (const WrittenParameter& p : written_) {
+      if (p.is_list && key == text_of('_', p.name, "_length")) return true;
+      for (std::size_t i = 0; i < p.views.size(); ++i) {
+        Text prefix = text_of('_', p.name, '_');  // not by ?:, which g++ 12 evaluates wrongly in constant expressions
+        if (p.is_list) append_all(prefix, i, '_');
+        if (!key.starts_with(prefix.view())) continue;
+        for (const std::string_view word :
+             {"base_index", "alias", "size", "stride", "storage_offset", "slice_dim", "slice_start", "slice_end"})
+          if (key.substr(prefix.size()) == word) return true;
+      }
+    }
+    return false;
+  }
+  constexpr auto read_view(const Text& prefix) const -> std::optional<ViewOfBase> {
+    const auto word = [&](std::string_view name) { return keyword(text_of(prefix, '_', name)); };
+    ViewOfBase view;
+    const Argument index = word("base_index").value_or(Argument());
+    if (index.is_none()) return view;
+    if (!index.is(ArgumentKind::integer) || index.integer() < 0 || index.integer() >= static_cast<std::int64_t>(bases().size()))
+      return std::nullopt;
+    view.base = static_cast<std::uint32_t>(index.integer());
+    const Geometry base = *geometry_of(graph_, bases()[view.base].node());
+    view.kind = ViewOfBase::Kind::whole;
+    view.geometry = base;
+    if (const auto offset = word("storage_offset")) {
+      const auto size = word("size"), stride = word("stride");
+      view.kind = ViewOfBase::Kind::strided;
+      if (!size || !stride || !take_numbers(*size, view.geometry.sizes) || !take_numbers(*stride, view.geometry.strides) ||
+          !offset->is(ArgumentKind::integer) || view.geometry.sizes.size() != view.geometry.strides.size())
+        return std::nullopt;
+      view.geometry.offset = offset->integer();
+      const Argument arguments[] = {*size, *stride, *offset};
+      set_arguments(view, arguments);
+      // A window into memory is one of what the base holds only if that fills its memory in row-major order.
+      if (!is_contiguous(base) || base.offset != 0) return std::nullopt;
+    } else if (const auto dim = word("slice_dim")) {
+      const auto start = word("slice_start"), end = word("slice_end");
+      view.kind = ViewOfBase::Kind::slice;
+      if (!start || !end || !dim->is(ArgumentKind::integer) || !start->is(ArgumentKind::integer) ||
+          !end->is(ArgumentKind::integer))
+        return std::nullopt;
+      const std::int64_t d = dim->integer();
+      if (d < 0 || d >= base.rank() || start->integer() < 0 || end->integer() < start->integer() ||
+          end->integer() > base.sizes[static_cast<std::uint32_t>(d)])
+        return std::nullopt;
+      view.geometry.sizes[static_cast<std::uint32_t>(d)] = end->integer() - start->integer();
+      view.geometry.offset += start->integer() * base.strides[static_cast<std::uint32_t>(d)];
+      const Argument arguments[] = {*dim, *start, *end};
+      set_arguments(view, arguments);
+    }
+    return view;
+  }
+  static constexpr void set_arguments(ViewOfBase& view, Span<const Argument> arguments) {
+    for (std::size_t i = 0; i < arguments.size(); ++i) view.arguments[i] = arguments[i].with_keyword({});
+  }
+  [[nodiscard]] constexpr auto take_numbers(const Argument& list, Dims& numbers) const -> bool {
+    numbers.clear();
+    if (!list.is_sequence()) return false;
+    for (const Argument& number : graph_.children(list)) {
+      if (!number.is(ArgumentKind::integer)) return false;
+      numbers.push_back(number.integer());
+    }
+    return true;
+  }
+  [[nodiscard]] constexpr auto are_views_apart() const -> bool {
+    std::vector<const ViewOfBase*> all;
+    for (const WrittenParameter& p : written_)
+      for (const ViewOfBase& view : p.views)
+        if (view.kind != ViewOfBase::Kind::none) all.push_back(&view);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        if (all[i]->base == all[j]->base && !are_apart(all[i]->geometry, all[j]->geometry)) return false;
+    return true;
+  }
+
+  const Graph& graph_;
+  NodeId id_;
+  Argument bases_;
+  std::vector<WrittenParameter> written_;
+  Pool<Argument> read_only_;
+  bool is_understood_;
+};
+
+}  // namespace fxpass
+
 // ---- fxpass/passes/functionaliser.hpp
 
 /// @file
@@ -17934,7 +18766,7 @@ class Functionaliser {
     const std::uint32_t view = analysis_->view_of(id);
     if (view == no_view) return true;
     grow();
-    return version_of(view) == 0 || is_current(view);
+    return version_of(view) == 0 || (is_current(view) && values_[view].node == id);
   }
   /// Whether `id` is a list of views, whose members are read in its stead where it is not the newest.
   [[nodiscard]] constexpr auto is_list(NodeId id) const -> bool {
@@ -18324,19 +19156,21 @@ class OutOfPlaceRewriter {
     if (!op.writes) {
       if (next_write_ < analysis_->writes().size() && analysis_->writes()[next_write_].node == id)
         return rewrite_graph_call(sweep, take_writes(id));
+      if (is_functional_form_of_bases(graph, op)) return rewrite_bases(sweep);
       // Not by ?:, which g++ 12 evaluates wrongly for class types in constant expressions.
       if (op.view == ops::ViewRule::none && op.row != ops::no_row) return read_operands(sweep);
       return keep(sweep);
     }
     const ops::WriteRule rule = op.write_rule;
     const auto writes = take_writes(id);
-    if (!writes.empty() || rule == ops::WriteRule::kernel) values_.attach(sweep.editor());
+    if (!writes.empty() || rule == ops::WriteRule::kernel || rule == ops::WriteRule::custom) values_.attach(sweep.editor());
     // Batch norm in evaluation mode is a write by its operator alone.
     has_rewritten_ = has_rewritten_ || !writes.empty() ||
                      (rule != ops::WriteRule::unknown && rule != ops::WriteRule::batch_norm);
     switch (rule) {
       case ops::WriteRule::nothing: return drop(sweep);
       case ops::WriteRule::kernel: return rewrite_kernel(sweep, writes);
+      case ops::WriteRule::custom: return rewrite_custom(sweep, writes);
       case ops::WriteRule::setitem:
         ++counts_.setitems;
         if (Status done = writes.empty() ? Status() : rewrite_setitem(sweep, writes.front()); !done) return done;
@@ -18375,6 +19209,11 @@ class OutOfPlaceRewriter {
   constexpr auto keep(Sweep& sweep) -> Status {
     const NodeId id = sweep.id();
     const NodeId operand = first_operand(sweep.graph(), id);
+    if (const NodeId base = new_base(sweep.graph(), id, operand); base != no_node) {
+      values_.substitute(id, base);
+      sweep.editor().erase(id);
+      return {};
+    }
     if (is_stale_member(sweep, id, operand)) {
       const NodeId value = values_.value_of(analysis_->view_of(id), id);
       if (value == no_node) return stale_error(sweep.graph(), id, operand);
@@ -18680,16 +19519,11 @@ class OutOfPlaceRewriter {
 
   /// The functional twin on the newest values of what is given, in the dtype of `view`.
   constexpr auto functional(Sweep& sweep, const Twin& twin, ops::WriteRule rule, std::uint32_t view) -> Expected<NodeId> {
-    const Graph& graph = sweep.graph();
     const NodeId id = sweep.id();
     const Span<const TwinParameter> parameters = parameters_.view(twin.parameters);
     if (Status refused = check_operands(sweep, parameters, rule, view); !refused) return std::move(refused).error();
-    const auto result = result_dtype(sweep, parameters, rule, view);
+    const auto result = result_dtype_to_write(sweep, parameters, rule, view);
     if (!result) return result.error();
-    if (!can_cast(*result, dtype(view)))
-      return error_at(graph, id, DiagnosticCode::eager_would_raise,
-                      text_of("the result is ", dtype_info(*result).torch_name, ", which PyTorch does not write into a ",
-                              dtype_info(dtype(view)).torch_name, " tensor"));
     if (Status done = take_twin_arguments(sweep, twin, view); !done) return std::move(done).error();
     // Left to itself, cumsum makes int64 of integers.
     if (twin.makes_dtype && !gives(sweep, "dtype"))
@@ -18842,6 +19676,16 @@ class OutOfPlaceRewriter {
     if (rule == ops::WriteRule::floating && category(*promoted) <= DTypeCategory::integral) return DType::f32;
     return *promoted;
   }
+  /// The same; an error if PyTorch does not cast it to the dtype of `view`.
+  constexpr auto result_dtype_to_write(Sweep& sweep, Span<const TwinParameter> parameters, ops::WriteRule rule,
+                                       std::uint32_t view) const -> Expected<DType> {
+    auto result = result_dtype(sweep, parameters, rule, view);
+    if (result && !can_cast(*result, dtype(view)))
+      return error_at(sweep.graph(), sweep.id(), DiagnosticCode::eager_would_raise,
+                      text_of("the result is ", dtype_info(*result).torch_name, ", which PyTorch does not write into a ",
+                              dtype_info(dtype(view)).torch_name, " tensor"));
+    return result;
+  }
 
   // Lists of tensors, results put into tensors -------------------------------------------------------------------------
   /// `_foreach_add_(xs, ys)` is `x.add_(y)` for each, one after the other.
@@ -18964,14 +19808,7 @@ class OutOfPlaceRewriter {
       -> Expected<DType> {
     const ops::WriteRule rule = ops::rule_of_result(Call(sweep.graph(), sweep.id()).schema());
     if (!is_only_result || rule == ops::WriteRule::unknown || twin.makes_dtype) return dtype(view);
-    Expected<DType> found = rule == ops::WriteRule::same_dtype || rule == ops::WriteRule::dropout
-                                ? Expected<DType>(dtype(view))
-                                : result_dtype(sweep, parameters_.view(twin.parameters), rule, view);
-    if (found && !can_cast(*found, dtype(view)))
-      return error_at(sweep.graph(), sweep.id(), DiagnosticCode::eager_would_raise,
-                      text_of("the result is ", dtype_info(*found).torch_name, ", which PyTorch does not write into a ",
-                              dtype_info(dtype(view)).torch_name, " tensor"));
-    return found;
+    return result_dtype_to_write(sweep, parameters_.view(twin.parameters), rule, view);
   }
   /// Whether the twin certainly gives what `dtype_of_result` says.
   [[nodiscard]] constexpr auto is_sure_of_dtype(Sweep& sweep, const Twin& twin, std::uint32_t view) const -> bool {
@@ -18991,7 +19828,8 @@ class OutOfPlaceRewriter {
     const Argument index = arguments[1];
     const Argument value = arguments[2];
     bool has_tensors = false;
-    for (const Argument& item : index_items(sweep.graph(), index)) has_tensors = has_tensors || item.is_node();
+    for (const Argument& item : index_items(sweep.graph(), index))
+      has_tensors = has_tensors || item.is_node() || item.is(ArgumentKind::list);
     if (has_tensors) return write(sweep, target.view, index_put(sweep, target, index, value));
     return write(sweep, target.view, value.is_node() ? fit(sweep, value.node(), target.view, true)
                                                      : filled(sweep, value, target.view));
@@ -19013,6 +19851,8 @@ class OutOfPlaceRewriter {
         const auto tensor = read(sweep, item.node());
         if (!tensor) return tensor.error();
         indices.push_back(*tensor);
+      } else if (item.is(ArgumentKind::list)) {
+        indices.push_back(index_tensor(sweep, item, target.view));
       } else if (item.is(ArgumentKind::ellipsis)) {
         for (std::uint32_t i = named; i < rank; ++i) indices.push_back(Argument());
       } else if (!item.is(ArgumentKind::integer)) {
@@ -19026,6 +19866,14 @@ class OutOfPlaceRewriter {
     if (!put_value) return put_value.error();
     return emit(sweep, "torch.ops.aten.index_put.default", {self, list, *put_value}, dtype(target.view),
                 sizes(target.view), target.view, true);
+  }
+  /// A list of an index as the tensor that it stands for.
+  constexpr auto index_tensor(Sweep& sweep, const Argument& list, std::uint32_t view) -> NodeId {
+    const auto members = sweep.graph().children(list);
+    Dims length;
+    length.push_back(static_cast<std::int64_t>(members.size()));
+    const DType type = members[0].is(ArgumentKind::boolean) ? DType::boolean : DType::i64;
+    return emit(sweep, "torch.tensor", {list.with_keyword({})}, type, length.view(), view, false);
   }
   constexpr auto index_put_value(Sweep& sweep, const Argument& value, std::uint32_t view) -> Expected<NodeId> {
     if (!value.is_node()) {
@@ -19049,6 +19897,7 @@ class OutOfPlaceRewriter {
   constexpr auto rewrite_batch_norm(Sweep& sweep, Span<const Write> writes) -> Status {
     const NodeId id = sweep.id();
     if (sweep.graph().node(id).value_kind == ValueKind::tuple) return rewrite_native_batch_norm(sweep, writes);
+    if (Call(sweep.graph(), id).schema().base() == "aten.instance_norm") return rewrite_instance_norm(sweep, writes);
     Pool<Argument> arguments;
     for (const std::string_view name :
          {"input", "weight", "bias", "running_mean", "running_var", "training", "momentum", "eps"}) {
@@ -19075,6 +19924,72 @@ class OutOfPlaceRewriter {
     values_.substitute(id, member(sweep, norm, 0, members[0], id, {}));
     for (const Write& w : writes)
       values_.write(w.view, member(sweep, norm, w.result, members[w.result], id, values_.modified_name(w.view)), id);
+    sweep.editor().erase(id);
+    return {};
+  }
+  /// Training-mode instance norm as eager computes it: the batch norm of one instance that has all channels of all instances.
+  /// The new statistics of a channel are the means over the instances.
+  constexpr auto rewrite_instance_norm(Sweep& sweep, Span<const Write> writes) -> Status {
+    const NodeId id = sweep.id();
+    const NodeId input = Call(sweep.graph(), id).operand("input");
+    const auto g = input == no_node ? std::nullopt : geometry_of(sweep.graph(), input);
+    if (!g || sweep.graph().tensor(id) == nullptr) return needs_metadata(sweep, id);
+    if (writes.size() != 2)
+      return error_at(sweep.graph(), id, DiagnosticCode::unsupported_mutation,
+                      "instance_norm in training mode with one of its two statistics only");
+    const DType type = sweep.graph().tensor(id)->dtype;
+    const Dims all = g->sizes;
+    if (all.size() < 2)
+      return error_at(sweep.graph(), id, DiagnosticCode::eager_would_raise, "instance_norm of a tensor without channels");
+    const std::uint32_t device = writes[0].view;
+    const std::int64_t instances = all[0], channels = all[1];
+    Dims joined = all, list;
+    joined[0] = 1;
+    joined[1] = instances * channels;
+    list.push_back(joined[1]);
+    Dims times;
+    times.push_back(instances);
+    Pool<Argument> arguments;
+    for (const std::string_view name : {"input", "weight", "bias", "running_mean", "running_var"}) {
+      const auto given = Call(sweep.graph(), id).given(name);
+      const auto value = read(sweep, given.value_or(Argument()));
+      if (!value) return value.error();
+      const Argument a = value->with_keyword({});
+      if (name == "input")
+        arguments.push_back(emit(sweep, "torch.ops.aten.reshape.default", {a, values_.list(joined.view())}, type,
+                                 joined.view(), device, false));
+      else if (a.is_node() && sweep.graph().tensor(a.node()) != nullptr)
+        arguments.push_back(emit(sweep, "torch.ops.aten.repeat.default", {a, values_.list(times.view())},
+                                 sweep.graph().tensor(a.node())->dtype, list.view(), device, false));
+      else
+        arguments.push_back(a);
+    }
+    if (!arguments[3].is_node() || !arguments[4].is_node()) return needs_metadata(sweep, id);
+    arguments.push_back(true);
+    arguments.push_back(Call(sweep.graph(), id).real("momentum").value_or(0.1));
+    arguments.push_back(Call(sweep.graph(), id).real("eps").value_or(1e-5));
+    Graph& graph = sweep.graph();
+    const TensorMeta out = *graph.tensor(arguments[0].node()), mean = *graph.tensor(arguments[3].node()),
+                     variance = *graph.tensor(arguments[4].node());
+    const TensorMeta members[] = {out, mean, variance, mean, variance};
+    const ValueSpec tuple{ValueKind::tuple, graph.add_metas(members)};
+    const NodeId norm = sweep.editor().insert_before(id, "torch.ops.aten._native_batch_norm_legit_functional.default",
+                                                     arguments.view(), tuple);
+    const NodeId joined_result = member(sweep, norm, 0, members[0], id, {});
+    values_.substitute(id, emit(sweep, "torch.ops.aten.reshape.default", {joined_result, values_.list(all.view())}, type,
+                                all.view(), device, false));
+    Dims table, first, channel;
+    table.push_back(instances);
+    table.push_back(channels);
+    first.push_back(0);
+    channel.push_back(channels);
+    for (const Write& w : writes) {
+      const NodeId each = member(sweep, norm, w.result, members[w.result], id, {});
+      const NodeId rows = emit(sweep, "torch.ops.aten.reshape.default", {each, values_.list(table.view())}, dtype(w.view),
+                               table.view(), device, false);
+      values_.write(w.view, emit(sweep, "torch.ops.aten.mean.dim", {rows, values_.list(first.view())}, dtype(w.view),
+                                 channel.view(), w.view, true), id);
+    }
     sweep.editor().erase(id);
     return {};
   }
@@ -19129,6 +20044,258 @@ class OutOfPlaceRewriter {
     values_.define(id);
     return take_results(sweep, writes);
   }
+  // Custom operators -------------------------------------------------------------------------------------------------
+  /// A tensor that a custom operator writes, in the order of the schema, members of lists one by one.
+  struct NewValue {
+    std::uint32_t view = no_view;
+    std::uint32_t result = 0;  ///< of the functional form
+    std::uint32_t member = 0;  ///< of a list
+    bool is_in_list = false;
+    TensorMeta meta;
+  };
+
+  /// The call gives what it gave, and behind that the new values of what the schema says is written.
+  constexpr auto rewrite_custom(Sweep& sweep, Span<const Write> writes) -> Status {
+    Graph& graph = sweep.graph();
+    const NodeId id = sweep.id();
+    const Text schema_text(Call(graph, id).schema().text());  // texts of the graph move as it grows
+    const ops::Schema schema(schema_text.view());
+    const auto returned = ops::returned_parameter(schema);
+    Pool<TensorMeta> metas;
+    if (!schema.returns().starts_with("()")) metas.append(graph.values(id));
+    metas.resize(schema.return_count() > 1 ? schema.return_count() : 1, TensorMeta());
+    Pool<Argument> arguments;
+    arguments.push_back(Argument::operation(sweep.editor().text(text_of("torch.ops.", schema.name()))));
+    Pool<NewValue> written;
+    NewValue same;  // as what the call returns
+    ops::ParameterReader reader = schema.parameters();
+    std::uint32_t position = 0;
+    for (auto p = reader.next(); p; p = reader.next(), ++position) {
+      const auto given = Call(graph, id).given(position, *p);
+      if (!given && !p->written) continue;
+      Argument value;
+      if (given && p->written && p->is_tensor_list() && !given->is_none()) {
+        auto list = read_written_list(sweep, *given, metas.size(), written);
+        if (!list) return std::move(list).error();
+        value = *list;
+      } else if (given) {
+        auto newest = read(sweep, *given);
+        if (!newest) return std::move(newest).error();
+        value = *newest;
+      }
+      arguments.push_back(keyword(sweep, p->name, value));
+      if (!p->written) continue;
+      const bool is_one = value.is_node();
+      if (is_one) {
+        written.push_back({analysis_->view_of(given->node()), metas.size(), 0, false, meta_of(graph, value.node())});
+        if (returned && returned->name == p->name) same = written.back();
+      }
+      metas.push_back(is_one ? written.back().meta : TensorMeta());
+    }
+    Pool<Write> targets;  // the analysis' own list may grow
+    targets.append(writes);
+    const NodeId call = insert_functional(sweep, arguments.view(), metas.view());
+    std::uint32_t next = 0;
+    for (const NewValue& value : written) {
+      if (next == targets.size() || targets[next].view != value.view) {
+        if (!is_empty(value.view)) return unseen_write(graph, id);
+        continue;
+      }
+      ++next;
+      if (!analysis_->view(value.view).has_geometry) return needs_metadata(sweep, analysis_->storage_of(value.view).base);
+      values_.write(value.view, new_value(sweep, call, value, written.view(), values_.modified_name(value.view)), id);
+    }
+    if (same.view != no_view && is_empty(same.view))
+      values_.substitute(id, new_value(sweep, call, same, written.view(), {}));
+    else if (same.view != no_view)
+      values_.substitute(id, values_.value_of(same.view, id));
+    else if (graph.node(id).value_kind == ValueKind::tensor)
+      values_.substitute(id, member(sweep, call, 0, metas[0], id, {}));
+    else if (graph.node(id).value_kind == ValueKind::tuple)
+      values_.substitute(id, call);
+    sweep.editor().erase(id);
+    return {};
+  }
+  [[nodiscard]] constexpr auto is_empty(std::uint32_t view) const -> bool {
+    return analysis_->view(view).has_geometry && analysis_->is_empty(analysis_->view(view));
+  }
+  [[nodiscard]] static constexpr auto meta_of(const Graph& graph, NodeId id) -> TensorMeta {
+    const TensorMeta* meta = graph.tensor(id);
+    return meta == nullptr ? TensorMeta() : *meta;
+  }
+  /// The call without a write, before the one under the cursor.
+  static constexpr auto insert_functional(Sweep& sweep, Span<const Argument> arguments, Span<const TensorMeta> metas)
+      -> NodeId {
+    const ValueSpec results{ValueKind::tuple, sweep.graph().add_metas(metas)};
+    const NodeId call = sweep.editor().insert_before(sweep.id(), functional_form, arguments, results);
+    sweep.graph().mutable_node(call).replica_groups = sweep.node().replica_groups;
+    return call;
+  }
+  /// A list that is written, as a list of the newest values of its members, which are added to `written`.
+  constexpr auto read_written_list(Sweep& sweep, const Argument& given, std::uint32_t result, Pool<NewValue>& written)
+      -> Expected<Argument> {
+    Pool<Argument> members;
+    const auto add = [&](std::uint32_t view, NodeId value) {
+      written.push_back({view, result, members.size(), true, meta_of(sweep.graph(), value)});
+      members.push_back(value);
+    };
+    if (given.is_node()) {
+      const View list = analysis_->view(analysis_->view_of(given.node()));
+      Pool<std::int64_t> views;
+      views.append(analysis_->order(list));
+      for (const std::int64_t view : views) {
+        const NodeId value = values_.value_of(static_cast<std::uint32_t>(view), sweep.id());
+        if (value == no_node) return stale_error(sweep.graph(), sweep.id(), given.node());
+        add(static_cast<std::uint32_t>(view), value);
+      }
+    } else {
+      Pool<Argument> nodes;
+      nodes.append(sweep.graph().children(given));
+      for (const Argument& node : nodes) {
+        const auto value = read(sweep, node.node());
+        if (!value) return value.error();
+        add(analysis_->view_of(node.node()), *value);
+      }
+    }
+    return Argument::group(ArgumentKind::list, sweep.graph().add_arguments(members.view()));
+  }
+  /// What `call`, a functional form, gives for a tensor that it would write.
+  constexpr auto new_value(Sweep& sweep, NodeId call, const NewValue& value, Span<const NewValue> all, TextId name) -> NodeId {
+    if (!value.is_in_list) return member(sweep, call, value.result, value.meta, sweep.id(), name);
+    if (value.result != list_result_ || call != list_call_) {
+      Pool<TensorMeta> metas;
+      for (const NewValue& other : all)
+        if (other.result == value.result) metas.push_back(other.meta);
+      const Argument arguments[] = {call, value.result};
+      const ValueSpec tuple{ValueKind::tuple, sweep.graph().add_metas(metas.view())};
+      list_ = sweep.editor().insert_before(sweep.id(), sweep.editor().text("operator.getitem"), arguments, tuple, TextId());
+      list_result_ = value.result;
+      list_call_ = call;
+    }
+    return member(sweep, list_, value.member, value.meta, sweep.id(), name);
+  }
+
+  // The second form says which views of which bases are written, and gives new values of the bases -----------------------
+  /// A call of the second form that has become one of the first.
+  struct ReplacedCall {
+    NodeId old;
+    std::uint32_t results = 0;  ///< of the operator itself; the bases are behind them
+    Range bases;                ///< their new values, in `new_bases_`
+  };
+  /// The new value of a base that node `id` takes out of a call of the second form; `no_node` for anything else.
+  [[nodiscard]] constexpr auto new_base(const Graph& graph, NodeId id, NodeId operand) const -> NodeId {
+    if (operand == no_node || replaced_calls_.empty() || graph.op(id).view != ops::ViewRule::getitem) return no_node;
+    if (!is_functional_form_of_bases(graph, graph.op(operand))) return no_node;
+    const auto arguments = graph.arguments(id);
+    for (std::uint32_t i = replaced_calls_.size(); i-- > 0;) {  // what is taken out of a call stands close behind it
+      const ReplacedCall& call = replaced_calls_[i];
+      if (call.old != operand || arguments.size() != 2 || !arguments[1].is(ArgumentKind::integer)) continue;
+      const std::int64_t base = arguments[1].integer() - call.results;
+      if (base >= 0 && base < call.bases.count)
+        return new_bases_[call.bases.begin + static_cast<std::uint32_t>(base)];
+    }
+    return no_node;
+  }
+  /// Makes one of the first form of it: what is written is taken out of the bases, and put back into them. A call of which
+  /// that is not known to be the same stays as it is.
+  constexpr auto rewrite_bases(Sweep& sweep) -> Status {
+    const NodeId id = sweep.id();
+    if (!CallOfBases(sweep.graph(), id).is_understood()) return keep(sweep);
+    values_.attach(sweep.editor());
+    has_rewritten_ = true;
+    if (Status done = read_operands(sweep); !done) return done;
+    Graph& graph = sweep.graph();
+    const CallOfBases old(graph, id);
+    const std::uint32_t results = old.result_count();
+    const Text schema = schema_of(old, Call(graph, id).schema(), graph.values(id));
+    Pool<NodeId> bases;
+    for (const Argument& base : old.bases()) bases.push_back(base.node());
+    Pool<TensorMeta> metas;
+    metas.append(graph.values(id).first(results));
+    Pool<Argument> arguments;
+    arguments.push_back(graph.arguments(id)[0]);
+    arguments.append(old.read_only().view());
+    // From here on the graph grows, and texts of it move.
+    const std::vector<WrittenParameter>& written = old.written();
+    std::vector<Text> names;
+    names.reserve(written.size());
+    for (const WrittenParameter& p : written) names.emplace_back(p.name);
+    sweep.editor().declare_operator(schema);
+    Pool<NewValue> tensors;
+    for (std::size_t i = 0; i < written.size(); ++i) {
+      Pool<Argument> members;
+      for (const ViewOfBase& view : written[i].views) {
+        if (view.kind == ViewOfBase::Kind::none) continue;
+        const NodeId value = take_out(sweep, view, bases[view.base]);
+        tensors.push_back({view.base, metas.size(), members.size(), written[i].is_list, meta_of(graph, value)});
+        members.push_back(value);
+      }
+      Argument value;
+      if (written[i].is_list && !written[i].is_none)
+        value = Argument::group(ArgumentKind::list, graph.add_arguments(members.view()));
+      else if (!written[i].is_none)
+        value = members[0];
+      arguments.push_back(keyword(sweep, names[i], value));
+      metas.push_back(written[i].is_list || written[i].is_none ? TensorMeta() : tensors.back().meta);
+    }
+    const NodeId call = insert_functional(sweep, arguments.view(), metas.view());
+    std::uint32_t next = 0;
+    for (const WrittenParameter& p : written)
+      for (const ViewOfBase& view : p.views) {
+        if (view.kind == ViewOfBase::Kind::none) continue;
+        const NodeId value = new_value(sweep, call, tensors[next++], tensors.view(), {});
+        bases[view.base] = put_back(sweep, view, bases[view.base], value);
+      }
+    replaced_calls_.push_back({id, results, {new_bases_.size(), bases.size()}});
+    for (const NodeId base : bases) new_bases_.push_back(base);
+    values_.substitute(id, call);
+    sweep.editor().erase(id);
+    return {};
+  }
+  /// The operator's schema; where that is not known, one that says what the call does: what is written, what is not, and how
+  /// many results there are.
+  [[nodiscard]] static constexpr auto schema_of(const CallOfBases& call, ops::Schema known, Span<const TensorMeta> values)
+      -> Text {
+    if (known.text() != known.name()) return known.text();
+    Text schema = text_of(known.name(), '(');
+    std::string_view separator;
+    for (const WrittenParameter& p : call.written())
+      append_all(schema, std::exchange(separator, ", "), p.is_list ? "Tensor(a!)[] " : "Tensor(a!)? ", p.name);
+    for (const Argument& a : call.read_only())
+      append_all(schema, std::exchange(separator, ", "), "Any ", call.graph().text(a.keyword()));
+    append_to(schema, ") -> (");
+    separator = {};
+    for (std::uint32_t i = 0; i < call.result_count() && values[0].known; ++i)
+      append_all(schema, std::exchange(separator, ", "), "Tensor");
+    return schema.append(")");
+  }
+  /// A view of a base.
+  constexpr auto take_out(Sweep& sweep, const ViewOfBase& view, NodeId base) -> NodeId {
+    if (view.kind == ViewOfBase::Kind::whole) return base;
+    const bool is_slice = view.kind == ViewOfBase::Kind::slice;
+    return of_base(sweep, is_slice ? "torch.ops.aten.slice.Tensor" : "torch.ops.aten.as_strided.default",
+                   {base, view.arguments[0], view.arguments[1], view.arguments[2]}, base, view.geometry);
+  }
+  /// The base with `value` in place of a view of it.
+  constexpr auto put_back(Sweep& sweep, const ViewOfBase& view, NodeId base, NodeId value) -> NodeId {
+    if (view.kind == ViewOfBase::Kind::whole) return value;
+    const bool is_slice = view.kind == ViewOfBase::Kind::slice;
+    const auto geometry = geometry_of(sweep.graph(), base);
+    return of_base(sweep, is_slice ? "torch.ops.aten.slice_scatter.default" : "torch.ops.aten.as_strided_scatter.default",
+                   {base, value, view.arguments[0], view.arguments[1], view.arguments[2]}, base, *geometry);
+  }
+  static constexpr auto of_base(Sweep& sweep, std::string_view target, std::initializer_list<Argument> arguments, NodeId base,
+                                const Geometry& geometry) -> NodeId {
+    Graph& graph = sweep.graph();
+    TensorMeta meta = *graph.tensor(base);
+    meta.storage_offset = geometry.offset;
+    SmallPool<SymInt, 8> sizes, strides;
+    for (const std::int64_t size : geometry.sizes) sizes.push_back(size);
+    for (const std::int64_t stride : geometry.strides) strides.push_back(stride);
+    const ValueSpec value{ValueKind::tensor, graph.add_meta(meta, sizes.view(), strides.view())};
+    return sweep.editor().insert_before(sweep.id(), target, arguments, value);
+  }
+
   /// The last results of `cond` are the new values of the operands that a branch writes.
   constexpr auto rewrite_graph_call(Sweep& sweep, Span<const Write> writes) -> Status {
     values_.attach(sweep.editor());
@@ -19172,6 +20339,11 @@ class OutOfPlaceRewriter {
   ParameterTable parameter_table_;
   Pool<Given> given_;             ///< by parameter; kept for its memory, as is the next
   Pool<Argument> twin_arguments_;
+  NodeId list_ = no_node;  ///< a list of new values that was taken out of a call last,
+  NodeId list_call_ = no_node;  ///< of this one,
+  std::uint32_t list_result_ = 0;  ///< where it is this result
+  Pool<ReplacedCall> replaced_calls_;
+  Pool<NodeId> new_bases_;
 };
 
 }  // namespace fxpass
@@ -23218,10 +24390,10 @@ class LoweringContext {
     fail(call, DiagnosticCode::eager_would_raise, text_of("there is no dimension ", dim));
     return 0;
   }
-  /// Some dimensions in ascending order; all of them where the list is empty, None or not given.
+  /// Some dimensions in ascending order; all of them where the list, or its default, is empty or None.
   constexpr auto dims(const Call& call, std::string_view name, std::size_t rank) -> hlo::Dims {
     hlo::Dims given;
-    if (call.has(name)) given = integers(call, name);
+    if (call.has(name) || call.integers(name)) given = integers(call, name);
     if (given.empty()) return hlo::iota_dims(rank);
     std::array<bool, hlo::max_rank + 1> chosen{};
     for (const std::int64_t d : given) chosen[wrapped_dim(call, d, rank)] = true;
@@ -23358,7 +24530,14 @@ class LoweringContext {
     return x.valid() ? builder_.convert(x, ops::accumulate_type(ops::floating_type(builder_.dtype(x)))) : x;
   }
   /// A tensor as truth values: whether each element differs from zero.
-  constexpr auto truth(hlo::Value x) -> hlo::Value { return x.valid() ? builder_.convert(x, DType::boolean) : x; }
+  constexpr auto truth(hlo::Value x) -> hlo::Value { return converted(x, DType::boolean); }
+  /// A tensor in another dtype as PyTorch casts: of complex numbers the real parts, and whether they differ from zero.
+  constexpr auto converted(hlo::Value x, DType to) -> hlo::Value {
+    if (!x.valid()) return x;
+    if (!is_complex(builder_.dtype(x)) || is_complex(to)) return builder_.convert(x, to);
+    if (to == DType::boolean) return builder_.compare(x, full_like(x, 0), hlo::Direction::ne);
+    return builder_.convert(builder_.real(x), to);
+  }
 
   /// A channel that no other collective of the module has.
   constexpr auto next_channel() -> std::int64_t { return around_ == nullptr ? ++channels_ : around_->next_channel(); }
@@ -24345,8 +25524,8 @@ struct LowerHistogram {
     hlo::Value from = c.scalar(type, low.real), to = c.scalar(type, high.real);
     if (low.real == high.real && count != 0) {
       // The numbers of the tensor themselves are the ends; equal ones are moved apart by 1.
-      from = reduce_all(c, x, hlo::Opcode::minimum);
-      to = reduce_all(c, x, hlo::Opcode::maximum);
+      from = detail::reduce(c, x, {0}, hlo::Opcode::minimum);
+      to = detail::reduce(c, x, {0}, hlo::Opcode::maximum);
     }
     const hlo::Value is_point = b.compare(from, to, hlo::Direction::eq), one = c.scalar(type, 1.0);
     const hlo::Value first = b.select(is_point, b.subtract(from, one), from), last = b.select(is_point, b.add(to, one), to);
@@ -24359,11 +25538,6 @@ struct LowerHistogram {
     const hlo::Value is_in = b.compare(b.broadcast_in_dim(number, pairs, {0}), b.iota({type, pairs}, 1), hlo::Direction::eq);
     const hlo::Value counted = b.and_(is_in, b.broadcast_in_dim(is_inside, pairs, {0}));
     return b.convert(detail::reduce(c, b.convert(counted, type), {0}, hlo::Opcode::add), result.dtype);
-  }
-
- private:
-  static constexpr auto reduce_all(auto& c, hlo::Value x, hlo::Opcode how) -> hlo::Value {
-    return detail::reduce(c, x, {0}, how);
   }
 };
 
@@ -24548,6 +25722,8 @@ struct LowerMatrixNorm {
       const hlo::Value sums = detail::reduce_keeping(c, x, {ordered[summed]}, hlo::Opcode::add);
       norm = detail::reduce_keeping(c, sums, {ordered[1 - summed]},
                                     order > 0 ? hlo::Opcode::maximum : hlo::Opcode::minimum);
+      // That of nothing is 0.
+      if (order > 0 && b.shape(x).element_count() == 0) norm = c.full_like(norm, 0.0);
     }
     return b.reshape(b.convert(norm, result.dtype), result.dims);
   }
@@ -24899,6 +26075,18 @@ struct LowerSoftmax {
   }
 };
 
+/// `torch.nn.functional.softmin(input, dim, _stacklevel, dtype)`: softmax of the negative.
+struct LowerSoftmin {
+  static constexpr std::string_view op = "torch.nn.functional.softmin";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto input = c.python_argument(call, 0, "input"), dim = c.python_argument(call, 1, "dim");
+    if (!input || !dim || !dim->is(ArgumentKind::integer)) return c.unsupported(call, "along a dimension that is not known");
+    const hlo::Value x = c.accurate(c.to_result(call, b.negate(c.tensor(call, *input, "input"))));
+    return c.to_result(call, detail::softmax(c, x, c.wrapped_dim(call, dim->integer(), b.rank(x))));
+  }
+};
+
 struct LowerSafeSoftmax {
   static constexpr std::string_view op = "aten._safe_softmax";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -24949,7 +26137,7 @@ struct LowerNativeDropout {
 /// The lowerings of this file.
 using ActivationLowerings =
     lowerings<LowerRelu, LowerRelu6, LowerHardtanh, LowerSilu, LowerGelu, LowerLeakyRelu, LowerElu, LowerCelu, LowerSelu, LowerSoftplus,
-              LowerMish, LowerLogSigmoid, LowerHardsigmoid, LowerHardswish, LowerSoftmax, LowerSafeSoftmax,
+              LowerMish, LowerLogSigmoid, LowerHardsigmoid, LowerHardswish, LowerSoftmax, LowerSoftmin, LowerSafeSoftmax,
               LowerLogSoftmax, LowerDropout, LowerNativeDropout, LowerGlu, LowerPrelu, LowerRrelu>;
 
 }  // namespace fxpass
@@ -25147,11 +26335,15 @@ struct LowerKronecker {
 struct LowerTensorDot {
   static constexpr std::string_view op = "aten.tensordot";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const auto [x, y] = detail::two_of_one_type(c, call, "self", "other");
+    return contract(c, call, x, y, c.integers(call, "dims_self"), c.integers(call, "dims_other"));
+  }
+  /// Two tensors of one type, summed over those dimensions of each.
+  static constexpr auto contract(auto& c, const Call& call, hlo::Value x, hlo::Value y, const hlo::Dims& of_x,
+                                 const hlo::Dims& of_y) -> hlo::Value {
     auto& b = c.builder();
-    auto [x, y] = detail::two_of_one_type(c, call, "self", "other");
     if (!x.valid() || !y.valid()) return {};
     hlo::DotDims dims;
-    const hlo::Dims of_x = c.integers(call, "dims_self"), of_y = c.integers(call, "dims_other");
     if (of_x.size() != of_y.size()) return c.fail(call, DiagnosticCode::eager_would_raise, "the dimensions are not pairs");
     for (std::size_t i = 0; i < of_x.size(); ++i) {
       const std::size_t first = c.wrapped_dim(call, of_x[i], b.rank(x)), second = c.wrapped_dim(call, of_y[i], b.rank(y));
@@ -25172,6 +26364,47 @@ struct LowerTensorDot {
     const DType type = b.dtype(x);
     return b.reshape(b.reduce(x, c.scalar(type, 0), {static_cast<std::int64_t>(dim)},
                               b.scalar_computation(hlo::Opcode::add, type)), kept);
+  }
+};
+
+/// `torch.functional.tensordot(a, b, dims)`: the last dimensions of one with the first of the other, as many as a number says,
+/// or those of two lists.
+struct LowerPythonTensorDot {
+  static constexpr std::string_view op = "torch.functional.tensordot";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const auto first = c.python_argument(call, 0, "a"), second = c.python_argument(call, 1, "b");
+    const auto dims = c.python_argument(call, 2, "dims");
+    if (!first || !second) return c.unsupported(call, "without two tensors");
+    const std::array<Operand, 2> both{Operand{c.tensor(call, *first, "a"), {}}, Operand{c.tensor(call, *second, "b"), {}}};
+    if (!both[0].value.valid() || !both[1].value.valid()) return {};
+    hlo::Dims of_first, of_second;
+    const auto lists = dims && dims->is_sequence() ? c.graph().children(*dims) : Span<const Argument>();
+    if (lists.size() == 2) {
+      if (!take(c, lists[0], of_first) || !take(c, lists[1], of_second))
+        return c.unsupported(call, "of dimensions that are not known");
+    } else if (!dims || dims->is(ArgumentKind::integer)) {
+      const auto rank = static_cast<std::int64_t>(c.builder().rank(both[0].value));
+      const std::int64_t count = dims ? dims->integer() : 2;
+      for (std::int64_t d = 0; d < count; ++d) {
+        of_first.push_back(rank - count + d);
+        of_second.push_back(d);
+      }
+    } else {
+      return c.unsupported(call, "of dimensions that are not known");
+    }
+    const DType type = c.common_dtype(call, both);
+    return LowerTensorDot::contract(c, call, c.builder().convert(both[0].value, type),
+                                    c.builder().convert(both[1].value, type), of_first, of_second);
+  }
+
+ private:
+  static constexpr auto take(auto& c, const Argument& given, hlo::Dims& dims) -> bool {
+    const Argument* const one = &given;
+    for (const Argument& d : given.is_sequence() ? c.graph().children(given) : Span<const Argument>(one, 1)) {
+      if (!d.is(ArgumentKind::integer)) return false;
+      dims.push_back(d.integer());
+    }
+    return true;
   }
 };
 
@@ -25487,7 +26720,7 @@ using LinearAlgebraLowerings =
               LowerAddProduct<"aten.baddbmm", "batch1", "batch2">,
               LowerAddProduct<"aten.addmv", "mat", "vec">, LowerLinear, LowerOuter<"aten.outer">,
               LowerOuter<"aten.ger">, LowerInner, LowerEinsum, LowerAddOuter, LowerAddBatchedProducts, LowerVectorDot,
-              LowerKronecker, LowerTensorDot, LowerMultiDot, LowerCross, LowerVandermonde, LowerBilinear>;
+              LowerKronecker, LowerTensorDot, LowerPythonTensorDot, LowerMultiDot, LowerCross, LowerVandermonde, LowerBilinear>;
 
 }  // namespace fxpass
 
@@ -25985,8 +27218,24 @@ struct LowerScan {
   }
 };
 
+/// `with_effects(token, operator, ...)`: a call whose order among others like it counts, for which a token goes in and comes
+/// out. What only prints has nothing to do on a device; other effects nobody can carry out there.
+struct LowerWithEffects {
+  static constexpr std::string_view op = "higher_order.with_effects";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    Pool<hlo::Value> results;
+    const auto token = c.python_argument(call, 0, "token"), effect = c.python_argument(call, 1, "op");
+    std::string_view name;
+    if (effect && effect->is(ArgumentKind::operation)) name = c.graph().text(effect->text());
+    for (const std::string_view printing : {"torch.ops.aten._print.default", "torch.ops.higher_order.print"})
+      if (token && name == printing) results.push_back(c.tensor(call, *token, "token"));
+    if (results.empty()) c.unsupported(call, text_of("the effects of ", name, " are outside of the program"));
+    return results;
+  }
+};
+
 /// Operators that run graphs.
-using ControlFlowLowerings = lowerings<LowerCond, LowerWhileLoop, LowerMap, LowerScan>;
+using ControlFlowLowerings = lowerings<LowerCond, LowerWhileLoop, LowerMap, LowerScan, LowerWithEffects>;
 
 }  // namespace fxpass
 
@@ -26186,7 +27435,7 @@ struct LowerFilled {
 
 /// start + step * i
 struct LowerArange {
-  static constexpr std::string_view op = "aten.arange";
+  static constexpr std::array<std::string_view, 2> op{"aten.arange", "prims.iota"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
     const hlo::Shape result = c.result_shape(call);
@@ -26381,10 +27630,11 @@ struct LowerTensorLiteral {
 using CreationLowerings =
     lowerings<LowerConstant<0, "aten.zeros", "aten.zeros_like", "aten.new_zeros", "aten.empty", "aten.empty_like",
                             "aten.new_empty", "aten.empty_strided", "aten.new_empty_strided", "aten.empty_permuted",
-                            "aten.zero">,
+                            "aten.zero", "prims.empty", "prims.empty_strided", "prims.empty_permuted">,
               LowerConstant<1, "aten.ones", "aten.ones_like", "aten.new_ones">,
-              LowerFilled<"fill_value", "aten.full", "aten.full_like", "aten.new_full">,
-              LowerFilled<"value", "aten.fill">, LowerFilled<"s", "aten.scalar_tensor">, LowerArange, LowerEye,
+              LowerFilled<"fill_value", "aten.full", "aten.full_like", "aten.new_full", "prims.full", "prims.full_like">,
+              LowerFilled<"value", "aten.fill", "prims.fill">, LowerFilled<"s", "aten.scalar_tensor", "prims.scalar_tensor">,
+              LowerArange, LowerEye,
               LowerSpaced<"aten.linspace", false>, LowerSpaced<"aten.logspace", true>,
               LowerTriangleIndices<"aten.tril_indices", false>, LowerTriangleIndices<"aten.triu_indices", true>,
               LowerTensorLiteral>;
@@ -26399,12 +27649,24 @@ using CreationLowerings =
 
 namespace fxpass {
 
+namespace detail {
+
+/// `x` with its last dimension as dimension `d`.
+constexpr auto last_moved_to(auto& c, hlo::Value x, std::size_t d) -> hlo::Value {
+  const std::size_t last = c.builder().rank(x) - 1;
+  hlo::Dims order;
+  for (std::size_t i = 0; i <= last; ++i) order.push_back(static_cast<std::int64_t>(i < d ? i : i == d ? last : i - 1));
+  return c.builder().transpose(x, order);
+}
+
+}  // namespace detail
+
 /// The argument itself: aliases, copies in memory, noise of tracing.
 struct LowerIdentity {
-  static constexpr std::array<std::string_view, 13> op{
+  static constexpr std::array<std::string_view, 14> op{
       "aten.alias",        "aten.clone",        "aten.contiguous",       "aten.detach",          "aten.detach_copy",
       "aten.alias_copy",   "aten.lift",         "aten.lift_fresh",       "aten.lift_fresh_copy", "aten.positive",
-      "aten.resolve_conj", "aten.resolve_neg",  "aten.requires_grad_"};
+      "aten.resolve_conj", "aten.resolve_neg",  "aten.requires_grad_", "prims.clone"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value { return c.tensor(call, "self"); }
 };
 
@@ -26718,7 +27980,7 @@ struct LowerSliceScatter {
 // Joins and rearrangements ---------------------------------------------------------------------------------------------
 
 struct LowerCat {
-  static constexpr std::array<std::string_view, 3> op{"aten.cat", "aten.concat", "aten.concatenate"};
+  static constexpr std::array<std::string_view, 4> op{"aten.cat", "aten.concat", "aten.concatenate", "prims.cat"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
     const hlo::Shape result = c.result_shape(call);
@@ -27363,6 +28625,65 @@ struct LowerIndexSelect {
   }
 };
 
+namespace detail {
+
+/// Rows of a table in bags: the indices that begin at each offset, up to the next one.
+struct Bags {
+  hlo::Value table;
+  hlo::Value indices;
+  hlo::Value offsets;
+  hlo::Value weights;                   ///< of the indices, if it is valid
+  std::optional<std::int64_t> padding;  ///< the row that does not count
+  std::int64_t mode = 0;                ///< 0: sums, 1: means, 2: the largest
+};
+
+/// The sum, mean or maximum of each bag, in the dtype of the table; 0 for an empty one.
+constexpr auto summed_bags(auto& c, const Call& call, const Bags& given) -> hlo::Value {
+  auto& b = c.builder();
+  const hlo::Value table = given.table, offsets = given.offsets;
+  const auto metas = c.graph().values(call.id());
+  if (!table.valid() || !given.indices.valid() || !offsets.valid() || metas.empty() || !metas[0].known) return {};
+  const std::int64_t count = b.shape(given.indices).element_count(), bags = c.shape_of(metas[0]).dims[0];
+  const std::int64_t width = b.dims(table)[1], mode = given.mode;
+  const DType type = ops::accumulate_type(b.dtype(table));
+  const hlo::Value rows = b.reshape(given.indices, {count});
+  // The bag of each index is the last one that begins before it or with it.
+  const std::int64_t begins = b.dims(offsets)[0];
+  const hlo::Dims pairs{count, begins};
+  const hlo::Value number = b.iota({b.dtype(offsets), pairs}, 0);
+  const hlo::Value has_begun = b.compare(b.broadcast_in_dim(offsets, pairs, {1}), number, hlo::Direction::le);
+  hlo::Value bag = b.reduce(b.convert(has_begun, DType::i64), b.constant(DType::i64, 0), {1},
+                            b.scalar_computation(hlo::Opcode::add, DType::i64));
+  bag = b.subtract(bag, c.full_like(bag, 1));
+  hlo::Value is_counted = b.full({DType::boolean, {count}}, true);
+  if (given.padding) is_counted = b.compare(rows, c.full_like(rows, *given.padding), hlo::Direction::ne);
+  hlo::Value values = b.convert(gather(c, table, index_of_dim(c, table, 0, rows)), type);
+  const hlo::Dims wide{count, width};
+  if (given.weights.valid()) {
+    const hlo::Value scale = b.convert(given.weights, type);
+    values = b.multiply(values, b.broadcast_in_dim(b.reshape(scale, {count}), wide, {0}));
+  }
+  // Every element of every bag is compared with all indices: no index is out of place.
+  const hlo::Dims cube{bags, count};
+  const hlo::Value is_in = b.and_(b.compare(b.iota({DType::i64, cube}, 0), b.broadcast_in_dim(bag, cube, {1}), hlo::Direction::eq),
+                                  b.broadcast_in_dim(is_counted, cube, {1}));
+  const hlo::Value sizes = b.reduce(b.convert(is_in, DType::i64), b.constant(DType::i64, 0), {1},
+                                    b.scalar_computation(hlo::Opcode::add, DType::i64));
+  const hlo::Dims all{bags, count, width};
+  const hlo::Value spread = b.broadcast_in_dim(values, all, {1, 2}), mask = b.broadcast_in_dim(is_in, all, {0, 1});
+  const auto over = [&](hlo::Value neutral, hlo::Opcode how) {
+    return b.reduce(b.select(mask, spread, b.broadcast(neutral, all)), neutral, {1}, b.scalar_computation(how, type));
+  };
+  hlo::Value result = over(mode == 2 ? b.lowest(type) : c.scalar(type, 0), mode == 2 ? hlo::Opcode::maximum : hlo::Opcode::add);
+  const hlo::Value one = c.full_like(sizes, 1), size = b.convert(b.maximum(sizes, one), type);
+  const hlo::Value is_empty = b.compare(sizes, c.full_like(sizes, 0), hlo::Direction::eq);
+  if (mode == 1) result = b.divide(result, b.broadcast_in_dim(size, b.dims(result), {0}));
+  result = b.select(b.broadcast_in_dim(is_empty, b.dims(result), {0}), c.full_like(result, 0), result);
+  return b.convert(result, b.dtype(table));
+}
+
+}  // namespace detail
+
 /// The sum, mean or maximum of the rows that the indices of each bag name. A list of bags says where each begins; in a table
 /// of indices each row is one.
 struct LowerEmbeddingBag {
@@ -27370,58 +28691,46 @@ struct LowerEmbeddingBag {
                                                       "aten._embedding_bag_forward_only"};
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
     auto& b = c.builder();
-    const hlo::Value table = c.tensor(call, "weight"), given = c.tensor(call, "indices"), offsets = c.tensor(call, "offsets");
-    const auto metas = c.graph().values(call.id());
-    if (!table.valid() || !given.valid() || !offsets.valid() || metas.empty() || !metas[0].known) return {};
-    const std::int64_t count = b.shape(given).element_count(), bags = c.shape_of(metas[0]).dims[0], width = b.dims(table)[1];
-    const std::int64_t mode = c.integer(call, "mode");
-    const DType type = ops::accumulate_type(b.dtype(table));
-    const hlo::Value rows = b.reshape(given, {count});
-    // The bag of each index is the last one that begins before it or with it.
-    const std::int64_t begins = b.dims(offsets)[0];
-    const hlo::Dims pairs{count, begins};
-    const hlo::Value number = b.iota({b.dtype(offsets), pairs}, 0);
-    const hlo::Value has_begun = b.compare(b.broadcast_in_dim(offsets, pairs, {1}), number, hlo::Direction::le);
-    hlo::Value bag = b.reduce(b.convert(has_begun, DType::i64), b.constant(DType::i64, 0), {1},
-                              b.scalar_computation(hlo::Opcode::add, DType::i64));
-    bag = b.subtract(bag, c.full_like(bag, 1));
-    hlo::Value is_counted = b.full({DType::boolean, {count}}, true);
+    detail::Bags bags{c.tensor(call, "weight"), c.tensor(call, "indices"), c.tensor(call, "offsets"), {}, {}, 0};
+    bags.mode = c.integer(call, "mode");
+    if (call.has("per_sample_weights")) bags.weights = c.tensor(call, "per_sample_weights");
     const std::int64_t padding = call.has("padding_idx") ? c.integer(call, "padding_idx") : -1;
-    if (padding >= 0 || call.schema().overload() == "padding_idx") {
-      const std::int64_t row = padding < 0 && call.has("padding_idx") ? padding + b.dims(table)[0] : padding;
-      if (call.has("padding_idx")) is_counted = b.compare(rows, c.full_like(rows, row), hlo::Direction::ne);
-    }
-    hlo::Value values = b.convert(gather(c, table, rows), type);
-    const hlo::Dims wide{count, width};
-    if (call.has("per_sample_weights")) {
-      const hlo::Value scale = b.convert(c.tensor(call, "per_sample_weights"), type);
-      values = b.multiply(values, b.broadcast_in_dim(b.reshape(scale, {count}), wide, {0}));
-    }
-    // Every element of every bag is compared with all indices: no index is out of place.
-    const hlo::Dims cube{bags, count};
-    const hlo::Value is_in = b.and_(b.compare(b.iota({DType::i64, cube}, 0), b.broadcast_in_dim(bag, cube, {1}), hlo::Direction::eq),
-                                    b.broadcast_in_dim(is_counted, cube, {1}));
-    const hlo::Value sizes = b.reduce(b.convert(is_in, DType::i64), b.constant(DType::i64, 0), {1},
-                                      b.scalar_computation(hlo::Opcode::add, DType::i64));
-    const hlo::Dims all{bags, count, width};
-    const hlo::Value spread = b.broadcast_in_dim(values, all, {1, 2}), mask = b.broadcast_in_dim(is_in, all, {0, 1});
-    const auto over = [&](hlo::Value neutral, hlo::Opcode how) {
-      return b.reduce(b.select(mask, spread, b.broadcast(neutral, all)), neutral, {1}, b.scalar_computation(how, type));
-    };
-    hlo::Value result = over(mode == 2 ? b.lowest(type) : c.scalar(type, 0), mode == 2 ? hlo::Opcode::maximum : hlo::Opcode::add);
-    const hlo::Value one = c.full_like(sizes, 1), size = b.convert(b.maximum(sizes, one), type);
-    const hlo::Value is_empty = b.compare(sizes, c.full_like(sizes, 0), hlo::Direction::eq);
-    if (mode == 1) result = b.divide(result, b.broadcast_in_dim(size, b.dims(result), {0}));
-    result = b.select(b.broadcast_in_dim(is_empty, b.dims(result), {0}), c.full_like(result, 0), result);
+    const bool counts_back = call.schema().overload() == "padding_idx";  // else -1 is none
+    if (call.has("padding_idx") && (padding >= 0 || counts_back) && bags.table.valid())
+      bags.padding = padding < 0 ? padding + b.dims(bags.table)[0] : padding;
     // The other results are notes for the gradient.
     Pool<hlo::Value> results;
-    results.push_back(b.convert(result, b.dtype(table)));
+    results.push_back(detail::summed_bags(c, call, bags));
     return results;
   }
+};
 
- private:
-  static constexpr auto gather(auto& c, hlo::Value table, hlo::Value rows) -> hlo::Value {
-    return detail::gather(c, table, detail::index_of_dim(c, table, 0, rows));
+/// `torch.nn.functional.embedding_bag(input, weight, offsets, max_norm, norm_type, scale_grad_by_freq, mode, sparse,
+/// per_sample_weights, include_last_offset, padding_idx)`: without offsets the rows of `input` are the bags.
+struct LowerPythonEmbeddingBag {
+  static constexpr std::string_view op = "torch.nn.functional.embedding_bag";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto tensor = [&](std::size_t position, std::string_view name) -> hlo::Value {
+      const auto given = c.python_argument(call, position, name);
+      return given ? c.tensor(call, *given, name) : hlo::Value{};
+    };
+    detail::Bags bags{tensor(1, "weight"), tensor(0, "input"), tensor(2, "offsets"), tensor(8, "per_sample_weights"), {}, 1};
+    if (!bags.table.valid() || !bags.indices.valid()) return c.unsupported(call, "without a table and indices");
+    if (!bags.offsets.valid()) {
+      if (b.rank(bags.indices) != 2) return c.fail(call, DiagnosticCode::eager_would_raise, "without offsets");
+      const hlo::Shape starts{DType::i64, {b.dims(bags.indices)[0]}};
+      bags.offsets = b.multiply(b.iota(starts, 0), c.full(starts, b.dims(bags.indices)[1]));
+    }
+    if (const auto mode = c.python_argument(call, 6, "mode"); mode && mode->is(ArgumentKind::string)) {
+      constexpr std::array<std::string_view, 3> names{"sum", "mean", "max"};
+      const std::string_view name = c.graph().text(mode->text());
+      for (std::size_t i = 0; i < names.size(); ++i)
+        if (names[i] == name) bags.mode = static_cast<std::int64_t>(i);
+    }
+    if (const auto padding = c.python_argument(call, 10, "padding_idx"); padding && padding->is(ArgumentKind::integer))
+      bags.padding = padding->integer() < 0 ? padding->integer() + b.dims(bags.table)[0] : padding->integer();
+    return detail::summed_bags(c, call, bags);
   }
 };
 
@@ -27519,6 +28828,8 @@ struct LowerGather {
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
     const hlo::Value x = c.tensor(call, "self"), index = c.tensor(call, "index");
+    // An index without elements need not have the dimensions of the tensor.
+    if (index.valid() && b.shape(index).element_count() == 0) return c.full(c.result_shape(call), 0);
     if (b.rank(x) == 0 || b.rank(index) == 0) return b.reshape(x, c.result_shape(call).dims);
     return detail::gather(c, x, detail::place_of_each(c, c.dim(call, "dim", b.rank(x)), index));
   }
@@ -27671,6 +28982,12 @@ constexpr auto named_diagonal(auto& c, const Call& call, hlo::Value x) -> Diagon
   const std::size_t rank = c.builder().rank(x);
   return diagonal_of(c, call, x, c.dim(call, "dim1", rank), c.dim(call, "dim2", rank), "offset");
 }
+/// The elements of a diagonal of `x`, as its last dimension.
+constexpr auto take_diagonal(auto& c, const Call& call, const Diagonal& d, hlo::Value x) -> hlo::Value {
+  if (d.index.dims.empty()) return {};
+  if (d.index.count() == 0) return c.full(c.result_shape(call), 0);
+  return c.builder().transpose(gather(c, x, d.index), d.to_last);
+}
 /// A tensor of zeros but for a diagonal.
 constexpr auto with_diagonal(auto& c, const Call& call, const Diagonal& d, hlo::Value values) -> hlo::Value {
   if (d.index.dims.empty()) return {};
@@ -27685,9 +29002,7 @@ struct LowerDiagonal {
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.tensor(call, call.schema().find("self") ? "self" : "A");
     const detail::Diagonal d = detail::named_diagonal(c, call, x);
-    if (d.index.dims.empty()) return {};
-    if (d.index.count() == 0) return c.full(c.result_shape(call), 0);
-    return c.builder().transpose(detail::gather(c, x, d.index), d.to_last);
+    return detail::take_diagonal(c, call, d, x);
   }
 };
 
@@ -27719,9 +29034,7 @@ struct LowerDiag {
     const hlo::Value matrix = is_matrix ? x : c.full(c.result_shape(call), 0);
     const detail::Diagonal d = detail::diagonal_of(c, call, matrix, 0, 1, "diagonal");
     if (!is_matrix) return detail::with_diagonal(c, call, d, x);
-    if (d.index.dims.empty()) return {};
-    if (d.index.count() == 0) return c.full(c.result_shape(call), 0);
-    return c.builder().transpose(detail::gather(c, x, d.index), d.to_last);
+    return detail::take_diagonal(c, call, d, x);
   }
 };
 
@@ -27925,23 +29238,40 @@ struct LowerIsIn {
 
 struct LowerGetItem {
   static constexpr std::string_view op = "operator.getitem";
-  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    Pool<hlo::Value> values;  // of a list that is a member of a tuple all, else one
     const auto of = call.given("self"), index = call.given("index");
-    if (!of || !index || !of->is_node()) return c.unsupported(call, "indexes no value of the graph");
-    if (c.graph().node(of->node()).value_kind == ValueKind::tuple) return member(c, call, of->node(), *index);
-    return IndexWalk(c, call, c.tensor(call, *of, "self")).run(*index);
+    if (!of || !index || !of->is_node())
+      values.push_back(c.unsupported(call, "indexes no value of the graph"));
+    else if (c.graph().node(of->node()).value_kind == ValueKind::tuple)
+      take_member(c, call, of->node(), *index, values);
+    else
+      values.push_back(IndexWalk(c, call, c.tensor(call, *of, "self")).run(*index));
+    return values;
   }
 
  private:
-  static constexpr auto member(auto& c, const Call& call, NodeId of, const Argument& index) -> hlo::Value {
-    const Span<const hlo::Value> values = c.values(of);
+  static constexpr void take_member(auto& c, const Call& call, NodeId of, const Argument& index, Pool<hlo::Value>& taken) {
     const auto count = static_cast<std::int64_t>(c.graph().values(of).size());
-    if (!index.is(ArgumentKind::integer)) return c.unsupported(call, "a tuple is indexed by a known integer");
-    const std::int64_t at = index.integer() < 0 ? index.integer() + count : index.integer();
-    if (at < 0 || at >= count) return c.fail(call, DiagnosticCode::eager_would_raise, "there is no such member");
-    const auto place = static_cast<std::size_t>(at);
-    if (place < values.size() && values[place].valid()) return values[place];
-    return c.unsupported(call, text_of("result ", at, " of ", c.graph().name(of), " is not computed"));
+    const bool is_known = index.is(ArgumentKind::integer);
+    const std::int64_t at = !is_known ? -1 : index.integer() < 0 ? index.integer() + count : index.integer();
+    if (!is_known || at < 0 || at >= count) {
+      taken.push_back(is_known ? c.fail(call, DiagnosticCode::eager_would_raise, "there is no such member")
+                               : c.unsupported(call, "a tuple is indexed by a known integer"));
+      return;
+    }
+    const Span<const hlo::Value> values = c.values(of);
+    std::pair<std::uint32_t, std::uint32_t> place{static_cast<std::uint32_t>(at), 1};
+    if (is_functional_form(c.graph(), c.graph().op(of))) place = place_of_result(c.graph(), of, place.first);
+    const auto [first, size] = place;
+    for (std::uint32_t i = first; i < first + size; ++i) {
+      if (i < values.size() && values[i].valid()) {
+        taken.push_back(values[i]);
+        continue;
+      }
+      taken.push_back(c.unsupported(call, text_of("result ", at, " of ", c.graph().name(of), " is not computed")));
+      return;
+    }
   }
 
   /// Takes the entries of an index from left to right; `at` is the dimension of the result so far that comes next.
@@ -28062,7 +29392,7 @@ struct LowerOneHot {
 
 /// The lowerings of this file.
 using IndexingLowerings = lowerings<LowerIndex, LowerIndexPut, LowerMaskedScatter, LowerIndexSelect, LowerEmbedding,
-                                    LowerEmbeddingBag,
+                                    LowerEmbeddingBag, LowerPythonEmbeddingBag,
                                     LowerIndexCopy, LowerIndexAdd, LowerIndexFill, LowerGather, LowerScatter,
                                     LowerIndexReduce, LowerDiagonal, LowerDiagonalScatter, LowerDiagonalEmbedding,
                                     LowerDiag, LowerDiagFlat, LowerTrace, LowerTake, LowerPut, LowerTakeAlongDim, LowerMaskedIndex,
@@ -28084,15 +29414,20 @@ namespace detail {
 /// has one more.
 enum class LossReduction : std::int8_t { none, mean, sum, batch_mean };
 
-constexpr auto loss_reduction(auto& c, const Call& call) -> LossReduction {
+constexpr auto reduction_of_name(std::string_view name) -> std::optional<LossReduction> {
   constexpr std::array<std::string_view, 4> names{"none", "mean", "sum", "batchmean"};
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (names[i] == name) return static_cast<LossReduction>(i);
+  return std::nullopt;
+}
+
+constexpr auto loss_reduction(auto& c, const Call& call) -> LossReduction {
   for (const std::string_view old : {"size_average", "reduce"})
     if (call.has(old)) c.unsupported(call, "with 'size_average' or 'reduce', which 'reduction' has replaced");
   const auto given = call.given("reduction");
   if (!given) return LossReduction::mean;
   if (const auto name = call.string("reduction"))
-    for (std::size_t i = 0; i < names.size(); ++i)
-      if (names[i] == *name) return static_cast<LossReduction>(i);
+    if (const auto named = reduction_of_name(*name)) return *named;
   const std::int64_t number = c.integer(call, "reduction");
   if (number >= 0 && number <= 2) return static_cast<LossReduction>(number);
   c.fail(call, DiagnosticCode::eager_would_raise, "there is no such reduction");
@@ -28100,17 +29435,19 @@ constexpr auto loss_reduction(auto& c, const Call& call) -> LossReduction {
 }
 
 /// The last step of a loss. `weight` is what a mean divides by instead of the number of losses.
-constexpr auto reduce_loss(auto& c, const Call& call, hlo::Value losses, hlo::Value weight = {})
+constexpr auto reduce_loss(auto& c, const Call& call, hlo::Value losses, LossReduction reduction, hlo::Value weight)
     -> hlo::Value {
   auto& b = c.builder();
   if (!losses.valid()) return losses;
-  const LossReduction reduction = loss_reduction(c, call);
   if (reduction == LossReduction::none) return c.to_result(call, losses);
   const hlo::Value sum = reduce(c, losses, hlo::iota_dims(b.rank(losses)), hlo::Opcode::add);
   if (reduction == LossReduction::sum) return c.to_result(call, sum);
   const bool by_batch = reduction == LossReduction::batch_mean && b.rank(losses) != 0;
   const std::int64_t number = by_batch ? b.dims(losses)[0] : b.shape(losses).element_count();
   return c.to_result(call, b.divide(sum, weight.valid() ? weight : c.full_like(sum, number)));
+}
+constexpr auto reduce_loss(auto& c, const Call& call, hlo::Value losses, hlo::Value weight = {}) -> hlo::Value {
+  return losses.valid() ? reduce_loss(c, call, losses, loss_reduction(c, call), weight) : losses;
 }
 
 /// Prediction and target in one type and shape, halves as float32.
@@ -28343,8 +29680,39 @@ struct LowerCrossEntropyLoss {
   }
 };
 
+/// `torch.nn.functional.multilabel_soft_margin_loss(input, target, weight, size_average, reduce, reduction)`, which ATen has
+/// not: binary cross entropy of logits, averaged over the classes.
+struct LowerMultilabelSoftMarginLoss {
+  static constexpr std::string_view op = "torch.nn.functional.multilabel_soft_margin_loss";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const auto input = c.python_argument(call, 0, "input"), target = c.python_argument(call, 1, "target");
+    const auto weight = c.python_argument(call, 2, "weight"), given = c.python_argument(call, 5, "reduction");
+    if (!input || !target || c.python_argument(call, 3, "size_average") || c.python_argument(call, 4, "reduce"))
+      return c.unsupported(call, "with 'size_average' or 'reduce', which 'reduction' has replaced");
+    const auto reduction = given && given->is(ArgumentKind::string)
+                               ? detail::reduction_of_name(c.graph().text(given->text()))
+                               : std::optional(detail::LossReduction::mean);
+    if (!reduction) return c.fail(call, DiagnosticCode::eager_would_raise, "there is no such reduction");
+    const std::array<Operand, 2> both{Operand{c.tensor(call, *input, "input"), {}}, Operand{c.tensor(call, *target, "target"), {}}};
+    if (!both[0].value.valid() || !both[1].value.valid()) return {};
+    const auto [logits, labels] = c.meet(call, Meeting::floating, both);
+    const hlo::Value x = c.accurate(logits), y = c.accurate(labels);
+    // -(y log sigmoid(x) + (1 - y) log sigmoid(-x)), of which either is a softplus.
+    const hlo::Value rest = b.subtract(c.full_like(y, 1), y);
+    hlo::Value losses = b.add(b.multiply(y, detail::softplus(c, b.negate(x))), b.multiply(rest, detail::softplus(c, x)));
+    if (weight)
+      losses = b.multiply(losses, c.broadcast_to(call, c.accurate(c.tensor(call, *weight, "weight")), b.dims(losses)));
+    const hlo::Dims classes{static_cast<std::int64_t>(b.rank(losses)) - 1};
+    if (b.rank(losses) == 0) return c.fail(call, DiagnosticCode::eager_would_raise, "of a tensor without classes");
+    const hlo::Value sum = detail::reduce(c, losses, classes, hlo::Opcode::add);
+    const hlo::Value mean = b.divide(sum, c.full_like(sum, b.dims(losses).back()));
+    return detail::reduce_loss(c, call, mean, *reduction, {});
+  }
+};
+
 /// The lowerings of this file.
-using LossLowerings = lowerings<LowerDifferenceLoss<"aten.mse_loss", detail::SquaredError>,
+using LossLowerings = lowerings<LowerMultilabelSoftMarginLoss, LowerDifferenceLoss<"aten.mse_loss", detail::SquaredError>,
                                 LowerDifferenceLoss<"aten.l1_loss", detail::AbsoluteError>,
                                 LowerDifferenceLoss<"aten.smooth_l1_loss", detail::SmoothAbsoluteError>,
                                 LowerDifferenceLoss<"aten.huber_loss", detail::HuberError>,
@@ -28469,6 +29837,20 @@ struct LowerCosineSimilarity {
   }
 };
 
+namespace detail {
+
+/// `x` with what lies along `dims` scaled to a norm of `most`, where it is above that. As eager does: the norm is taken a little
+/// larger than it is, so that the result is below the limit.
+constexpr auto scaled_to_norm(auto& c, hlo::Value x, const hlo::Dims& dims, double p, double most) -> hlo::Value {
+  auto& b = c.builder();
+  const hlo::Value norm = norm_keeping(c, b.abs(x), dims, p), limit = c.full_like(norm, most);
+  const hlo::Value factor = b.divide(limit, b.add(norm, c.full_like(norm, 1e-7)));
+  const hlo::Value scale = b.select(b.compare(norm, limit, hlo::Direction::gt), factor, c.full_like(norm, 1.0));
+  return b.multiply(x, spread_over(c, scale, x, dims));
+}
+
+}  // namespace detail
+
 /// Slices along a dimension whose norm is above a limit are scaled to it.
 struct LowerRenorm {
   static constexpr std::string_view op = "aten.renorm";
@@ -28478,12 +29860,7 @@ struct LowerRenorm {
     if (!x.valid()) return x;
     hlo::Dims dims = hlo::iota_dims(b.rank(x));
     dims.erase(c.dim(call, "dim", b.rank(x)));
-    const hlo::Value norm = detail::norm_keeping(c, b.abs(x), dims, c.number(call, "p").real);
-    const hlo::Value limit = c.full_like(norm, c.number(call, "maxnorm").real);
-    // As eager: the norm is enlarged a little, so that the result is below the limit.
-    const hlo::Value factor = b.divide(limit, b.add(norm, c.full_like(norm, 1e-7)));
-    const hlo::Value scale = b.select(b.compare(norm, limit, hlo::Direction::gt), factor, c.full_like(norm, 1.0));
-    return c.to_result(call, b.multiply(x, detail::spread_over(c, scale, x, dims)));
+    return c.to_result(call, detail::scaled_to_norm(c, x, dims, c.number(call, "p").real, c.number(call, "maxnorm").real));
   }
 };
 
@@ -28498,13 +29875,8 @@ struct LowerEmbeddingRenorm {
     const hlo::Value index = b.broadcast_in_dim(b.reshape(given, {pairs[0]}), pairs, {0});
     const hlo::Value is_row = b.compare(index, b.iota({b.dtype(given), pairs}, 1), hlo::Direction::eq);
     const hlo::Value is_named = detail::reduce(c, is_row, {0}, hlo::Opcode::or_);
-    const hlo::Value norm = detail::norm_keeping(c, b.abs(x), {1}, c.real(call, "norm_type"));
-    const hlo::Value limit = c.full_like(norm, c.real(call, "max_norm"));
-    const hlo::Value factor = b.divide(limit, b.add(norm, c.full_like(norm, 1e-7)));
-    const hlo::Value is_scaled =
-        b.and_(b.compare(norm, limit, hlo::Direction::gt), b.reshape(is_named, b.dims(norm)));
-    const hlo::Value scale = b.select(is_scaled, factor, c.full_like(norm, 1.0));
-    return c.to_result(call, b.multiply(x, detail::spread_over(c, scale, x, {1})));
+    const hlo::Value scaled = detail::scaled_to_norm(c, x, {1}, c.real(call, "norm_type"), c.real(call, "max_norm"));
+    return c.to_result(call, b.select(detail::spread_over(c, b.reshape(is_named, {pairs[1], 1}), x, {1}), scaled, x));
   }
 };
 
@@ -28725,7 +30097,7 @@ struct LowerRounding {
 };
 
 struct LowerTrunc {
-  static constexpr std::array<std::string_view, 2> op{"aten.trunc", "aten.fix"};
+  static constexpr std::array<std::string_view, 3> op{"aten.trunc", "aten.fix", "prims.trunc"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.tensor(call, "self");
     if (!is_floating(c.builder().dtype(x))) return x;
@@ -28735,14 +30107,14 @@ struct LowerTrunc {
 };
 
 struct LowerNeg {
-  static constexpr std::array<std::string_view, 2> op{"aten.neg", "aten.negative"};
+  static constexpr std::array<std::string_view, 3> op{"aten.neg", "aten.negative", "prims.neg"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     return c.builder().negate(c.tensor(call, "self"));
   }
 };
 
 struct LowerAbs {
-  static constexpr std::array<std::string_view, 2> op{"aten.abs", "aten.absolute"};
+  static constexpr std::array<std::string_view, 3> op{"aten.abs", "aten.absolute", "prims.abs"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.tensor(call, "self");
     return dtype_info(c.builder().dtype(x)).is_signed ? c.builder().abs(x) : x;
@@ -28751,7 +30123,7 @@ struct LowerAbs {
 
 /// As eager counts: (x > 0) - (x < 0), which is 0 for NaN.
 struct LowerSign {
-  static constexpr std::array<std::string_view, 2> op{"aten.sign", "aten.sgn"};
+  static constexpr std::array<std::string_view, 3> op{"aten.sign", "aten.sgn", "prims.sign"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.tensor(call, "self");
     const hlo::Value zero = c.full_like(x, 0);
@@ -28764,7 +30136,7 @@ struct LowerSign {
 };
 
 struct LowerReciprocal {
-  static constexpr std::string_view op = "aten.reciprocal";
+  static constexpr std::array<std::string_view, 2> op{"aten.reciprocal", "prims.reciprocal"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.accurate(c.tensor(call, "self"));
     return c.to_result(call, c.builder().divide(c.full_like(x, 1), x));
@@ -28780,9 +30152,9 @@ struct LowerSquare {
 };
 
 /// log2 and log10: divided by the logarithm of the base, so that powers of it come out whole.
-template <TextConstant Name, int Base>
+template <int Base, TextConstant... Names>
 struct LowerLogOfBase {
-  static constexpr std::string_view op = Name.view();
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     constexpr double log_of_base = Base == 2 ? 0.69314718055994530942 : 2.30258509299404568402;
     const hlo::Value x = c.accurate(c.tensor(call, "self"));
@@ -28791,7 +30163,7 @@ struct LowerLogOfBase {
 };
 
 struct LowerExp2 {
-  static constexpr std::array<std::string_view, 2> op{"aten.exp2", "aten.special_exp2"};
+  static constexpr std::array<std::string_view, 3> op{"aten.exp2", "aten.special_exp2", "prims.exp2"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.accurate(c.tensor(call, "self"));
     return c.to_result(call, c.builder().power(c.full_like(x, 2.0), x));
@@ -28806,7 +30178,7 @@ struct LowerLogicalNot {
 };
 
 struct LowerBitwiseNot {
-  static constexpr std::string_view op = "aten.bitwise_not";
+  static constexpr std::array<std::string_view, 2> op{"aten.bitwise_not", "prims.bitwise_not"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     return c.builder().not_(c.tensor(call, "self"));
   }
@@ -28831,7 +30203,7 @@ struct LowerIsInf {
 };
 
 struct LowerIsFinite {
-  static constexpr std::string_view op = "aten.isfinite";
+  static constexpr std::array<std::string_view, 2> op{"aten.isfinite", "prims.isfinite"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.tensor(call, "self");
     auto& b = c.builder();
@@ -28842,9 +30214,9 @@ struct LowerIsFinite {
 // Two operands ---------------------------------------------------------------------------------------------------------
 
 /// Two operands in their common dtype, and one operation of HLO.
-template <TextConstant Name, hlo::Opcode Code, Meeting How = Meeting::common>
+template <hlo::Opcode Code, Meeting How, TextConstant... Names>
 struct LowerBinary {
-  static constexpr std::string_view op = Name.view();
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const auto [a, b] = c.operands(call, How, "self", "other");
     return c.to_result(call, c.builder().binary(Code, a, b));
@@ -28954,7 +30326,7 @@ struct LowerFloorDivide {
 
 /// Python's %, whose result has the divisor's sign.
 struct LowerRemainder {
-  static constexpr std::string_view op = "aten.remainder";
+  static constexpr std::array<std::string_view, 2> op{"aten.remainder", "prims.remainder"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const auto [x, y] = c.operands(call, Meeting::common, "self", "other");
     auto& b = c.builder();
@@ -28991,9 +30363,9 @@ struct LowerPow {
   }
 };
 
-template <TextConstant Name, hlo::Direction How>
+template <hlo::Direction How, TextConstant... Names>
 struct LowerCompare {
-  static constexpr std::string_view op = Name.view();
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const auto [a, b] = c.operands(call, Meeting::common, "self", "other");
     return c.builder().compare(a, b, How);
@@ -29011,7 +30383,7 @@ struct LowerLogical {
 
 /// Shifts by less than nothing or by more than the type's width, which HLO leaves to the backend, shift everything out.
 struct LowerShiftLeft {
-  static constexpr std::array<std::string_view, 2> op{"aten.bitwise_left_shift", "aten.__lshift__"};
+  static constexpr std::array<std::string_view, 3> op{"aten.bitwise_left_shift", "aten.__lshift__", "prims.shift_left"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const auto [x, amount] = c.operands(call, Meeting::common, "self", "other");
     auto& b = c.builder();
@@ -29023,7 +30395,8 @@ struct LowerShiftLeft {
 };
 
 struct LowerShiftRight {
-  static constexpr std::array<std::string_view, 2> op{"aten.bitwise_right_shift", "aten.__rshift__"};
+  static constexpr std::array<std::string_view, 3> op{"aten.bitwise_right_shift", "aten.__rshift__",
+                                                      "prims.shift_right_arithmetic"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const auto [x, amount] = c.operands(call, Meeting::common, "self", "other");
     auto& b = c.builder();
@@ -29044,8 +30417,13 @@ struct LowerWhere {
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     if (call.schema().overload() == "default")
       return c.unsupported(call, "the size of the result depends on the data");
-    const auto [x, y] = c.operands(call, Meeting::common, "self", "other");
-    const hlo::Value condition = c.truth(c.tensor(call, "condition"));
+    return choose(c, call, c.tensor(call, "condition"), c.operands(call, Meeting::common, "self", "other"));
+  }
+  /// The first of two tensors where `given` is not zero, else the second.
+  static constexpr auto choose(auto& c, const Call& call, hlo::Value given, const std::array<hlo::Value, 2>& choices)
+      -> hlo::Value {
+    const auto [x, y] = choices;
+    const hlo::Value condition = c.truth(given);
     auto& b = c.builder();
     const hlo::Dims dims = c.common_dims(call, b.dims(condition), b.dims(x));
     return b.select(c.broadcast_to(call, condition, dims), c.broadcast_to(call, x, dims),
@@ -29105,6 +30483,15 @@ struct LowerAddCombined {
   }
 };
 
+/// a * b + c, as Inductor spells addcmul.
+struct LowerMultiplyAdd {
+  static constexpr std::string_view op = "prims.fma";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const auto [first, second, third] = c.operands(call, Meeting::arithmetic, "a", "b", "c");
+    return c.to_result(call, c.builder().add(third, c.builder().multiply(first, second)));
+  }
+};
+
 struct LowerLerp {
   static constexpr std::string_view op = "aten.lerp";
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
@@ -29114,25 +30501,21 @@ struct LowerLerp {
     const hlo::Value difference = b.subtract(end, start);
     const hlo::Value from_start = b.add(start, b.multiply(weight, difference));
     const hlo::Value from_end = b.subtract(end, b.multiply(difference, b.subtract(c.full_like(weight, 1), weight)));
-    const hlo::Value is_near = b.compare(b.abs(weight), c.full_like(weight, 0.5), hlo::Direction::lt);
+    const hlo::Value part = b.abs(weight);  // a real number of a complex one
+    const hlo::Value is_near = b.compare(part, c.full_like(part, 0.5), hlo::Direction::lt);
     return c.to_result(call, b.select(is_near, from_start, from_end));
   }
 };
 
 // Conversion -----------------------------------------------------------------------------------------------------------
 
-/// The elements in the result's dtype; devices, layouts and memory formats are no matter of HLO.
+/// The elements of the tensor given for `Parameter` in the result's dtype; devices, layouts and memory formats are no matter
+/// of HLO.
+template <TextConstant Parameter, TextConstant... Names>
 struct LowerConversion {
-  static constexpr std::array<std::string_view, 8> op{"aten.to",
-                                                      "aten.cpu",
-                                                      "aten._to_copy",
-                                                      "aten.type_as",
-                                                      "aten.to_dense",
-                                                      "aten.dequantize.self",
-                                                      "aten._autocast_to_full_precision",
-                                                      "aten._autocast_to_reduced_precision"};
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    return c.to_result(call, c.tensor(call, "self"));
+    return c.converted(c.tensor(call, Parameter.view()), c.result_shape(call).dtype);
   }
 };
 
@@ -29142,42 +30525,48 @@ struct LowerCopy {
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.tensor(call, "self"), source = c.tensor(call, "src");
     auto& b = c.builder();
-    return c.broadcast_to(call, b.convert(source, b.dtype(x)), b.dims(x));
+    return c.broadcast_to(call, c.converted(source, b.dtype(x)), b.dims(x));
   }
 };
 
 /// The lowerings of this file.
 using ElementwiseLowerings = lowerings<
-    LowerRealFunction<hlo::Opcode::exponential, "aten.exp">, LowerRealFunction<hlo::Opcode::exponential_minus_one, "aten.expm1", "aten.special_expm1">,
-    LowerRealFunction<hlo::Opcode::log, "aten.log">, LowerRealFunction<hlo::Opcode::log_plus_one, "aten.log1p", "aten.special_log1p">,
-    LowerRealFunction<hlo::Opcode::sine, "aten.sin">, LowerRealFunction<hlo::Opcode::cosine, "aten.cos">,
-    LowerRealFunction<hlo::Opcode::tan, "aten.tan">, LowerRealFunction<hlo::Opcode::tanh, "aten.tanh">,
-    LowerRealFunction<hlo::Opcode::sqrt, "aten.sqrt">, LowerRealFunction<hlo::Opcode::rsqrt, "aten.rsqrt">,
-    LowerRealFunction<hlo::Opcode::logistic, "aten.sigmoid", "aten.special_expit">, LowerRealFunction<hlo::Opcode::erf, "aten.erf", "aten.special_erf">,
-    LowerRounding<hlo::Opcode::floor, "aten.floor">, LowerRounding<hlo::Opcode::ceil, "aten.ceil">,
-    LowerRounding<hlo::Opcode::round_nearest_even, "aten.round", "aten.special_round">,
-    LowerTrunc, LowerNeg, LowerAbs, LowerSign, LowerReciprocal, LowerSquare, LowerLogOfBase<"aten.log2", 2>,
-    LowerLogOfBase<"aten.log10", 10>, LowerExp2, LowerLogicalNot, LowerBitwiseNot, LowerIsNan, LowerIsInf,
+    LowerRealFunction<hlo::Opcode::exponential, "aten.exp", "prims.exp">, LowerRealFunction<hlo::Opcode::exponential_minus_one, "aten.expm1", "aten.special_expm1", "prims.expm1">,
+    LowerRealFunction<hlo::Opcode::log, "aten.log", "prims.log">, LowerRealFunction<hlo::Opcode::log_plus_one, "aten.log1p", "aten.special_log1p", "prims.log1p">,
+    LowerRealFunction<hlo::Opcode::sine, "aten.sin", "prims.sin">, LowerRealFunction<hlo::Opcode::cosine, "aten.cos", "prims.cos">,
+    LowerRealFunction<hlo::Opcode::tan, "aten.tan", "prims.tan">, LowerRealFunction<hlo::Opcode::tanh, "aten.tanh", "prims.tanh">,
+    LowerRealFunction<hlo::Opcode::sqrt, "aten.sqrt", "prims.sqrt">, LowerRealFunction<hlo::Opcode::rsqrt, "aten.rsqrt", "prims.rsqrt">,
+    LowerRealFunction<hlo::Opcode::logistic, "aten.sigmoid", "aten.special_expit">, LowerRealFunction<hlo::Opcode::erf, "aten.erf", "aten.special_erf", "prims.erf">,
+    LowerRounding<hlo::Opcode::floor, "aten.floor", "prims.floor">, LowerRounding<hlo::Opcode::ceil, "aten.ceil", "prims.ceil">,
+    LowerRounding<hlo::Opcode::round_nearest_even, "aten.round", "aten.special_round", "prims.round">,
+    LowerTrunc, LowerNeg, LowerAbs, LowerSign, LowerReciprocal, LowerSquare, LowerLogOfBase<2, "aten.log2", "prims.log2">,
+    LowerLogOfBase<10, "aten.log10", "prims.log10">, LowerExp2, LowerLogicalNot, LowerBitwiseNot, LowerIsNan, LowerIsInf,
     LowerIsFinite,
-    LowerAdd, LowerSub, LowerRsub, LowerBinary<"aten.mul", hlo::Opcode::multiply, Meeting::arithmetic>,
-    LowerBinary<"aten.multiply", hlo::Opcode::multiply, Meeting::arithmetic>, LowerDiv, LowerFloorDivide,
-    LowerRemainder, LowerBinary<"aten.fmod", hlo::Opcode::remainder>, LowerPow,
-    LowerBinary<"aten.maximum", hlo::Opcode::maximum>, LowerBinary<"aten.minimum", hlo::Opcode::minimum>,
-    LowerBinary<"aten.max.other", hlo::Opcode::maximum>, LowerBinary<"aten.min.other", hlo::Opcode::minimum>,
-    LowerBinary<"aten.atan2", hlo::Opcode::atan2, Meeting::floating>,
-    LowerCompare<"aten.eq", hlo::Direction::eq>, LowerCompare<"aten.ne", hlo::Direction::ne>,
-    LowerCompare<"aten.lt", hlo::Direction::lt>, LowerCompare<"aten.le", hlo::Direction::le>,
-    LowerCompare<"aten.gt", hlo::Direction::gt>, LowerCompare<"aten.ge", hlo::Direction::ge>,
+    LowerAdd, LowerSub, LowerRsub,
+    LowerBinary<hlo::Opcode::multiply, Meeting::arithmetic, "aten.mul", "aten.multiply", "prims.mul">,
+    LowerBinary<hlo::Opcode::add, Meeting::arithmetic, "prims.add">,
+    LowerBinary<hlo::Opcode::subtract, Meeting::arithmetic, "prims.sub">,
+    LowerBinary<hlo::Opcode::power, Meeting::arithmetic, "prims.pow">, LowerDiv, LowerFloorDivide, LowerRemainder,
+    LowerBinary<hlo::Opcode::remainder, Meeting::common, "aten.fmod", "prims.fmod">, LowerPow,
+    LowerBinary<hlo::Opcode::maximum, Meeting::common, "aten.maximum", "aten.max.other", "prims.maximum">,
+    LowerBinary<hlo::Opcode::minimum, Meeting::common, "aten.minimum", "aten.min.other", "prims.minimum">,
+    LowerBinary<hlo::Opcode::atan2, Meeting::floating, "aten.atan2", "prims.atan2">,
+    LowerCompare<hlo::Direction::eq, "aten.eq", "prims.eq">, LowerCompare<hlo::Direction::ne, "aten.ne", "prims.ne">,
+    LowerCompare<hlo::Direction::lt, "aten.lt", "prims.lt">, LowerCompare<hlo::Direction::le, "aten.le", "prims.le">,
+    LowerCompare<hlo::Direction::gt, "aten.gt", "prims.gt">, LowerCompare<hlo::Direction::ge, "aten.ge", "prims.ge">,
     LowerLogical<"aten.logical_and", hlo::Opcode::and_>, LowerLogical<"aten.logical_or", hlo::Opcode::or_>,
     LowerLogical<"aten.logical_xor", hlo::Opcode::xor_>,
-    LowerBinary<"aten.bitwise_and", hlo::Opcode::and_>, LowerBinary<"aten.__and__", hlo::Opcode::and_>,
-    LowerBinary<"aten.bitwise_or", hlo::Opcode::or_>, LowerBinary<"aten.__or__", hlo::Opcode::or_>,
-    LowerBinary<"aten.bitwise_xor", hlo::Opcode::xor_>, LowerBinary<"aten.__xor__", hlo::Opcode::xor_>,
+    LowerBinary<hlo::Opcode::and_, Meeting::common, "aten.bitwise_and", "aten.__and__", "prims.bitwise_and">,
+    LowerBinary<hlo::Opcode::or_, Meeting::common, "aten.bitwise_or", "aten.__or__", "prims.bitwise_or">,
+    LowerBinary<hlo::Opcode::xor_, Meeting::common, "aten.bitwise_xor", "aten.__xor__", "prims.bitwise_xor">,
     LowerShiftLeft, LowerShiftRight, LowerWhere, LowerMaskedFill, LowerClamp,
     LowerClampOneSide<"aten.clamp_min", "min", hlo::Opcode::maximum>,
     LowerClampOneSide<"aten.clamp_max", "max", hlo::Opcode::minimum>,
     LowerAddCombined<"aten.addcmul", hlo::Opcode::multiply>, LowerAddCombined<"aten.addcdiv", hlo::Opcode::divide>,
-    LowerLerp, LowerConversion, LowerCopy>;
+    LowerMultiplyAdd, LowerLerp,
+    LowerConversion<"self", "aten.to", "aten.cpu", "aten._to_copy", "aten.type_as", "aten.to_dense", "aten.dequantize.self",
+                    "aten._autocast_to_full_precision", "aten._autocast_to_reduced_precision">,
+    LowerCopy>;
 
 }  // namespace fxpass
 
@@ -29353,6 +30742,8 @@ constexpr auto batch_normalized(auto& c, const Call& call, bool by_batch) -> Bat
   auto& b = c.builder();
   const hlo::Value x = c.accurate(c.tensor(call, "input"));
   if (!x.valid()) return {};
+  // A list without elements has no channels either.
+  if (b.rank(x) < 2 && b.shape(x).element_count() == 0) return {x, x, x, x, x};
   const double eps = c.real(call, "eps");
   const hlo::Dims dims = all_but_channels(c, x);
   if (!by_batch) {
@@ -29550,6 +30941,11 @@ struct BestSoFar {
   }
 };
 
+/// The places [begin, end) of a dimension that an adaptive pool makes one of; parts overlap where the sizes do not divide.
+constexpr auto adaptive_part(std::int64_t part, std::int64_t size, std::int64_t parts) -> std::pair<std::int64_t, std::int64_t> {
+  return {part * size / parts, ((part + 1) * size + parts - 1) / parts};
+}
+
 }  // namespace detail
 
 /// The highest value of each window, with its place in the tensor's spatial dimensions, row by row, as second result
@@ -29653,49 +31049,51 @@ struct LowerAvgPool {
   }
 };
 
-/// Each dimension divided into as many parts as the result has places; their mean.
+namespace detail {
+
+/// The mean of each of `parts` parts of dimension `d`, by a matrix of averages: parts may overlap where the sizes do not
+/// divide.
+constexpr auto averaged(auto& c, hlo::Value x, std::size_t d, std::int64_t parts) -> hlo::Value {
+  auto& b = c.builder();
+  const std::int64_t size = b.dims(x)[d];
+  Pool<double> weights;
+  weights.resize(static_cast<std::uint32_t>(size * parts), 0.0);
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const auto [first, last] = adaptive_part(part, size, parts);
+    for (std::int64_t i = first; i < last; ++i)
+      weights[static_cast<std::uint32_t>(i * parts + part)] = 1.0 / static_cast<double>(last - first);
+  }
+  const hlo::Value matrix = b.constant(b.dtype(x), {size, parts}, weights.view());
+  const hlo::Value y = b.dot_general(x, matrix, {{static_cast<std::int64_t>(d)}, {0}, {}, {}}, b.dtype(x));
+  return last_moved_to(c, y, d);  // the product puts the new dimension last
+}
+
+/// The last dimensions, all but `first` ones, divided into as many parts as the call's result has places; their mean.
+constexpr auto adaptive_average(auto& c, const Call& call, hlo::Value given, std::size_t first) -> hlo::Value {
+  auto& b = c.builder();
+  hlo::Value x = c.accurate(given);
+  const hlo::Shape result = c.result_shape(call);
+  if (!x.valid() || b.rank(x) != result.rank()) return {};
+  hlo::Dims whole;
+  for (std::size_t d = first; d < b.rank(x); ++d) {
+    const auto dim = static_cast<std::int64_t>(d);
+    if (result.dims[d] == 1)
+      whole.push_back(dim);
+    else if (result.dims[d] != b.dims(x)[d])
+      x = averaged(c, x, d, result.dims[d]);
+  }
+  if (!whole.empty()) x = mean_keeping(c, x, whole);
+  return c.to_result(call, x);
+}
+
+}  // namespace detail
+
 template <std::size_t Spatial, TextConstant... Names>
 struct LowerAdaptiveAvgPool {
   static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
-    auto& b = c.builder();
-    hlo::Value x = c.accurate(c.tensor(call, "self"));
-    const hlo::Shape result = c.result_shape(call);
-    if (!x.valid()) return x;
-    hlo::Dims whole;
-    for (std::size_t d = b.rank(x) - Spatial; d < b.rank(x); ++d) {
-      const auto dim = static_cast<std::int64_t>(d);
-      if (result.dims[d] == 1)
-        whole.push_back(dim);
-      else if (result.dims[d] != b.dims(x)[d])
-        x = averaged(c, x, d, result.dims[d]);
-    }
-    if (!whole.empty()) x = detail::mean_keeping(c, x, whole);
-    return c.to_result(call, x);
-  }
-
- private:
-  /// By a matrix of averages: parts may overlap where the sizes do not divide.
-  static constexpr auto averaged(auto& c, hlo::Value x, std::size_t d, std::int64_t parts) -> hlo::Value {
-    auto& b = c.builder();
-    const std::int64_t size = b.dims(x)[d];
-    Pool<double> weights;
-    weights.resize(static_cast<std::uint32_t>(size * parts), 0.0);
-    for (std::int64_t part = 0; part < parts; ++part) {
-      const std::int64_t first = part * size / parts, last = ((part + 1) * size + parts - 1) / parts;
-      for (std::int64_t i = first; i < last; ++i)
-        weights[static_cast<std::uint32_t>(i * parts + part)] = 1.0 / static_cast<double>(last - first);
-    }
-    const hlo::Value matrix = b.constant(b.dtype(x), {size, parts}, weights.view());
-    const hlo::Value y = b.dot_general(x, matrix, {{static_cast<std::int64_t>(d)}, {0}, {}, {}}, b.dtype(x));
-    // The product puts the new dimension last.
-    hlo::Dims order;
-    for (std::size_t i = 0; i + 1 < b.rank(y); ++i) {
-      if (i == d) order.push_back(static_cast<std::int64_t>(b.rank(y)) - 1);
-      order.push_back(static_cast<std::int64_t>(i));
-    }
-    if (d + 1 == b.rank(y)) order.push_back(static_cast<std::int64_t>(d));
-    return b.transpose(y, order);
+    const hlo::Value x = c.tensor(call, "self");
+    return x.valid() ? detail::adaptive_average(c, call, x, c.builder().rank(x) - Spatial) : x;
   }
 };
 
@@ -29717,8 +31115,10 @@ struct LowerAdaptiveMaxPool {
       spatial.push_back(from[d]);
       spatial_dims.push_back(static_cast<std::int64_t>(d));
       std::int64_t width = 1;
-      for (std::int64_t part = 0; part < to[d]; ++part)
-        width = std::max(width, end_of(part, from[d], to[d]) - start_of(part, from[d], to[d]));
+      for (std::int64_t part = 0; part < to[d]; ++part) {
+        const auto [begin, end] = detail::adaptive_part(part, from[d], to[d]);
+        width = std::max(width, end - begin);
+      }
       widest.push_back(width);
       offsets *= width;
     }
@@ -29740,12 +31140,6 @@ struct LowerAdaptiveMaxPool {
   }
 
  private:
-  static constexpr auto start_of(std::int64_t part, std::int64_t size, std::int64_t parts) -> std::int64_t {
-    return part * size / parts;
-  }
-  static constexpr auto end_of(std::int64_t part, std::int64_t size, std::int64_t parts) -> std::int64_t {
-    return ((part + 1) * size + parts - 1) / parts;
-  }
   /// Element `offset` of each part of dimension `d`; where a part is shorter its last one, with no place.
   static constexpr void take_part(auto& c, hlo::Value& value, hlo::Value& place, std::size_t d, std::int64_t parts,
                                   std::int64_t offset) {
@@ -29753,7 +31147,8 @@ struct LowerAdaptiveMaxPool {
     const std::int64_t size = b.dims(value)[d];
     Pool<std::int64_t> places, is_there;
     for (std::int64_t part = 0; part < parts; ++part) {
-      const std::int64_t at = start_of(part, size, parts) + offset, end = end_of(part, size, parts);
+      const auto [begin, end] = detail::adaptive_part(part, size, parts);
+      const std::int64_t at = begin + offset;
       places.push_back(at < end ? at : end - 1);
       is_there.push_back(at < end ? 1 : 0);
     }
@@ -29850,7 +31245,7 @@ struct LowerColumnsToImage {
     auto& b = c.builder();
     const hlo::Value given = c.tensor(call, "self");
     const hlo::Shape result = c.result_shape(call);
-    const hlo::Dims sizes = c.integers(call, "output_size");
+    const hlo::Dims sizes = detail::spatial_list(c, call, "output_size", 2, 1);
     if (!given.valid() || sizes.size() != 2) return {};
     const auto window = detail::image_window(c, call, sizes[0], sizes[1]);
     const std::size_t rank = result.rank();
@@ -30092,14 +31487,7 @@ constexpr auto resample_by(auto& c, hlo::Value x, std::size_t d, std::int64_t ou
   const hlo::Value weights = b.constant(b.dtype(x), {b.dims(x)[d], out}, matrix.view());
   const hlo::Value y = b.dot_general(x, weights, {{static_cast<std::int64_t>(d)}, {0}, {}, {}}, b.dtype(x),
                                      hlo::Precision::highest);
-  // The product puts the new dimension last.
-  hlo::Dims order;
-  for (std::size_t i = 0; i + 1 < b.rank(y); ++i) {
-    if (i == d) order.push_back(static_cast<std::int64_t>(b.rank(y)) - 1);
-    order.push_back(static_cast<std::int64_t>(i));
-  }
-  if (d + 1 == b.rank(y)) order.push_back(static_cast<std::int64_t>(d));
-  return b.transpose(y, order);
+  return last_moved_to(c, y, d);  // the product puts the new dimension last
 }
 
 constexpr auto resample_by_matrix(auto& c, const Call& call, hlo::Value x, const auto& factor, bool align_corners,
@@ -30140,8 +31528,13 @@ struct LowerGridSampler {
     auto& b = c.builder();
     const hlo::Value x = c.accurate(c.tensor(call, "input")), grid = c.accurate(c.tensor(call, "grid"));
     if (!x.valid() || !grid.valid()) return {};
-    const std::int64_t mode = c.integer(call, "interpolation_mode"), padding = c.integer(call, "padding_mode");
-    const bool align_corners = c.boolean(call, "align_corners");
+    // Python's function names the modes that ATen numbers, and takes None for False.
+    const bool has_names = call.string("mode").has_value();
+    const std::int64_t mode = has_names ? number_of(call, "mode", {"bilinear", "nearest", "bicubic"})
+                                        : c.integer(call, "interpolation_mode");
+    const std::int64_t padding = has_names ? number_of(call, "padding_mode", {"zeros", "border", "reflection"})
+                                           : c.integer(call, "padding_mode");
+    const bool align_corners = call.boolean("align_corners").value_or(false);
     const std::size_t spatial = b.rank(x) - 2;
     if (mode < 0 || mode > 2 || padding < 0 || padding > 2 || (mode == 2 && spatial != 2))
       return c.fail(call, DiagnosticCode::eager_would_raise, "there is no such mode");
@@ -30188,6 +31581,14 @@ struct LowerGridSampler {
   }
 
  private:
+  /// The number of the mode that the call names; -1 if it is none of them.
+  static constexpr auto number_of(const Call& call, std::string_view parameter, std::array<std::string_view, 3> names)
+      -> std::int64_t {
+    const auto given = call.string(parameter);
+    for (std::size_t i = 0; given && i < names.size(); ++i)
+      if (names[i] == *given) return static_cast<std::int64_t>(i);
+    return -1;
+  }
   static constexpr auto unnormalized(auto& c, hlo::Value g, std::int64_t size, bool align_corners) -> hlo::Value {
     auto& b = c.builder();
     const hlo::Value one = c.full_like(g, 1), moved = b.add(g, one);
@@ -30258,9 +31659,12 @@ struct LowerGridSampler {
   }
 };
 
-/// `torch.nn.functional.interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor)`
+/// `torch.nn.functional.interpolate(input, size, scale_factor, mode, align_corners, recompute_scale_factor)`, and what it was
+/// called before, of which two say the mode by their names.
 struct LowerInterpolate {
-  static constexpr std::string_view op = "torch.nn.functional.interpolate";
+  static constexpr std::array<std::string_view, 4> op{
+      "torch.nn.functional.interpolate", "torch.nn.functional.upsample", "torch.nn.functional.upsample_bilinear",
+      "torch.nn.functional.upsample_nearest"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const auto input = c.python_argument(call, 0, "input");
     const auto given_mode = c.python_argument(call, 3, "mode");
@@ -30269,11 +31673,12 @@ struct LowerInterpolate {
       const auto a = c.python_argument(call, position, name);
       return a && a->is(ArgumentKind::boolean) && a->boolean();
     };
-    const std::string_view mode = given_mode && given_mode->is(ArgumentKind::string)
-                                      ? std::string_view(c.graph().text(given_mode->text()))
-                                      : std::string_view("nearest");
+    const bool is_bilinear = call.name() == "torch.nn.functional.upsample_bilinear";
+    std::string_view mode = is_bilinear ? "bilinear" : "nearest";
+    if (given_mode && given_mode->is(ArgumentKind::string)) mode = c.graph().text(given_mode->text());
     const bool is_nearest = mode == "nearest" || mode == "nearest-exact", is_filtered = is_true(6, "antialias");
     const bool is_linear = mode == "linear" || mode == "bilinear" || mode == "trilinear", is_cubic = mode == "bicubic";
+    if (mode == "area") return detail::adaptive_average(c, call, c.tensor(call, *input, "input"), 2);
     if (!is_nearest && !is_linear && !is_cubic) return c.unsupported(call, "of this mode");
     // A factor that is computed anew is that of the sizes.
     const bool by_sizes = is_true(5, "recompute_scale_factor");
@@ -30286,7 +31691,7 @@ struct LowerInterpolate {
     };
     const hlo::Value x = c.tensor(call, *input, "input");
     if (is_nearest) return detail::resample_nearest(c, call, x, factor, mode == "nearest-exact");
-    const bool align_corners = is_true(4, "align_corners");
+    const bool align_corners = is_bilinear || is_true(4, "align_corners");
     if (is_cubic || is_filtered) return detail::resample_by_matrix(c, call, x, factor, align_corners, is_cubic, is_filtered);
     return detail::resample_linear(c, call, x, factor, align_corners);
   }
@@ -30318,6 +31723,19 @@ constexpr auto pad_with_itself(auto& c, hlo::Value x, const hlo::Dims& padding, 
   }
   return x;
 }
+/// The same in the mode of that name.
+constexpr auto pad_in_mode(auto& c, const Call& call, hlo::Value x, const hlo::Dims& padding, std::string_view name)
+    -> hlo::Value {
+  struct Mode {
+    std::string_view name;
+    PadMode mode;
+  };
+  constexpr std::array<Mode, 3> modes{
+      {{"reflect", PadMode::reflect}, {"replicate", PadMode::replicate}, {"circular", PadMode::circular}}};
+  for (const Mode& known : modes)
+    if (known.name == name) return pad_with_itself(c, x, padding, known.mode);
+  return c.unsupported(call, "of this mode");
+}
 }  // namespace detail
 
 template <PadMode Mode, TextConstant... Names>
@@ -30334,16 +31752,7 @@ struct LowerPadOfMode {
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const auto mode = call.string("mode");
     if (!mode || *mode == "constant") return LowerConstantPad::lower(c, call);
-    struct Mode {
-      std::string_view name;
-      PadMode mode;
-    };
-    constexpr std::array<Mode, 3> modes{
-        {{"reflect", PadMode::reflect}, {"replicate", PadMode::replicate}, {"circular", PadMode::circular}}};
-    for (const Mode& known : modes)
-      if (known.name == *mode)
-        return detail::pad_with_itself(c, c.tensor(call, "self"), c.integers(call, "pad"), known.mode);
-    return c.unsupported(call, "of this mode");
+    return detail::pad_in_mode(c, call, c.tensor(call, "self"), c.integers(call, "pad"), *mode);
   }
 };
 
@@ -30592,7 +32001,7 @@ struct LowerAdaptiveAvgPoolGradient {
       Pool<double> weights;
       weights.resize(static_cast<std::uint32_t>(parts * size), 0.0);
       for (std::int64_t part = 0; part < parts; ++part) {
-        const std::int64_t first = part * size / parts, last = ((part + 1) * size + parts - 1) / parts;
+        const auto [first, last] = detail::adaptive_part(part, size, parts);
         for (std::int64_t i = first; i < last; ++i)
           weights[static_cast<std::uint32_t>(part * size + i)] = 1.0 / static_cast<double>(last - first);
       }
@@ -30985,10 +32394,10 @@ constexpr auto put_window(auto& c, hlo::Value x, const StridedWindow& window, hl
   return b.select(is_written, spread_window(c, values, window, order, length), x);
 }
 
-/// The window that `size`, `stride` and `storage_offset` of a call name; none if it is not one of `self` alone: HLO has
-/// none of the memory around a tensor.
-constexpr auto window_of(auto& c, const Call& call) -> std::optional<StridedWindow> {
-  const auto given = call.given("self");
+/// The window that `size`, `stride` and `storage_offset` of a call name; none if it is not one of the tensor `of` alone: HLO
+/// has none of the memory around a tensor.
+constexpr auto window_of(auto& c, const Call& call, std::string_view of) -> std::optional<StridedWindow> {
+  const auto given = call.given(of);
   const TensorMeta* meta = given && given->is_node() ? c.graph().tensor(given->node()) : nullptr;
   const auto geometry = meta != nullptr ? geometry_of(c.graph(), *meta) : std::nullopt;
   if (!geometry || geometry->offset != 0 || !is_contiguous(*geometry)) {
@@ -31073,12 +32482,13 @@ struct LowerUnfold {
 
 /// A window into the memory of a tensor. Needs a contiguous one that begins where its memory does: of others
 /// it depends on memory that HLO does not have.
+template <TextConstant Parameter, TextConstant... Names>
 struct LowerAsStrided {
-  static constexpr std::array<std::string_view, 2> op{"aten.as_strided", "aten.as_strided_copy"};
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
-    const hlo::Value x = c.tensor(call, "self");
-    const auto window = detail::window_of(c, call);
+    const hlo::Value x = c.tensor(call, Parameter.view());
+    const auto window = detail::window_of(c, call, Parameter.view());
     if (!window || !x.valid()) return {};
     return detail::cut_window(c, b.reshape(x, {b.shape(x).element_count()}), *window);
   }
@@ -31086,22 +32496,22 @@ struct LowerAsStrided {
 
 /// The same, by strides that say nothing new as a rule: those of a reshape.
 struct LowerReshapeAlias {
-  static constexpr std::string_view op = "aten._reshape_alias";
+  static constexpr std::array<std::string_view, 2> op{"aten._reshape_alias", "aten._reshape_alias_copy"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const auto from = geometry_of(c.graph(), call.operand("self")), to = geometry_of(c.graph(), call.id());
     const auto strides = from && to ? view_strides(*from, to->sizes.view()) : std::nullopt;
-    if (!strides || !(*strides == to->strides)) return LowerAsStrided::lower(c, call);
+    if (!strides || !(*strides == to->strides)) return LowerAsStrided<"self">::lower(c, call);
     return c.builder().reshape(c.tensor(call, "self"), c.result_shape(call).dims);
   }
 };
 
 /// A tensor with other elements in such a window.
 struct LowerAsStridedScatter {
-  static constexpr std::string_view op = "aten.as_strided_scatter";
+  static constexpr std::array<std::string_view, 2> op{"aten.as_strided_scatter", "prims.as_strided_scatter"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
     const hlo::Value x = c.tensor(call, "self"), source = c.tensor(call, "src");
-    const auto window = detail::window_of(c, call);
+    const auto window = detail::window_of(c, call, "self");
     if (!window || !x.valid() || !source.valid()) return {};
     const hlo::Value flat = b.reshape(x, {b.shape(x).element_count()});
     const hlo::Value values = c.broadcast_to(call, b.convert(source, b.dtype(x)), window->sizes);
@@ -31114,8 +32524,11 @@ struct LowerAsStridedScatter {
 struct LowerViewDtype {
   static constexpr std::array<std::string_view, 2> op{"aten.view.dtype", "aten.view_copy.dtype"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return cast(c, call, c.tensor(call, "self"));
+  }
+  /// The bytes of `x` in shape and dtype of the call's result.
+  static constexpr auto cast(auto& c, const Call& call, hlo::Value x) -> hlo::Value {
     auto& b = c.builder();
-    hlo::Value x = c.tensor(call, "self");
     const hlo::Shape to = c.result_shape(call);
     if (!x.valid() || b.dtype(x) == to.dtype) return x;
     if (b.dtype(x) == DType::boolean) x = b.convert(x, DType::u8);
@@ -31155,7 +32568,7 @@ struct LowerViewAsComplex {
 
 /// The real part; real numbers are theirs.
 struct LowerReal {
-  static constexpr std::string_view op = "aten.real";
+  static constexpr std::array<std::string_view, 2> op{"aten.real", "prims.real"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.tensor(call, "self");
     return x.valid() && is_complex(c.builder().dtype(x)) ? c.builder().real(x) : x;
@@ -31163,7 +32576,7 @@ struct LowerReal {
 };
 
 struct LowerImag {
-  static constexpr std::string_view op = "aten.imag";
+  static constexpr std::array<std::string_view, 2> op{"aten.imag", "prims.imag"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.tensor(call, "self");
     if (x.valid() && !is_complex(c.builder().dtype(x)))
@@ -31174,8 +32587,8 @@ struct LowerImag {
 
 /// The conjugate; real numbers are theirs.
 struct LowerConjugate {
-  static constexpr std::array<std::string_view, 4> op{"aten.conj", "aten._conj", "aten._conj_copy",
-                                                      "aten.conj_physical"};
+  static constexpr std::array<std::string_view, 5> op{"aten.conj", "aten._conj", "aten._conj_copy",
+                                                      "aten.conj_physical", "prims.conj_physical"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     return conjugate(c, c.tensor(call, "self"));
   }
@@ -31207,8 +32620,9 @@ struct LowerConjugateTranspose {
 
 /// The lowerings of this file.
 using MemoryLowerings =
-    lowerings<LowerUnfold, LowerAsStrided, LowerReshapeAlias, LowerAsStridedScatter, LowerViewDtype, LowerViewAsReal,
-              LowerViewAsComplex, LowerReal, LowerImag, LowerConjugate, LowerNegView, LowerConjugateTranspose>;
+    lowerings<LowerUnfold, LowerAsStrided<"self", "aten.as_strided", "aten.as_strided_copy">,
+              LowerAsStrided<"a", "prims.as_strided">, LowerReshapeAlias, LowerAsStridedScatter, LowerViewDtype,
+              LowerViewAsReal, LowerViewAsComplex, LowerReal, LowerImag, LowerConjugate, LowerNegView, LowerConjugateTranspose>;
 
 }  // namespace fxpass
 
@@ -31991,6 +33405,20 @@ struct LowerLuFactor {
   }
 };
 
+/// `torch.functional.lu(A, pivot, get_infos)`
+struct LowerPythonLu {
+  static constexpr std::string_view op = "torch.functional.lu";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const auto a = c.python_argument(call, 0, "A"), pivot = c.python_argument(call, 1, "pivot");
+    if (!a || (pivot && !(pivot->is(ArgumentKind::boolean) && pivot->boolean()))) {
+      c.unsupported(call, "without pivots, which eager has on other devices than a CPU");
+      return {};
+    }
+    const auto factors = detail::lu_factors(c, c.tensor(call, *a, "A"), true);
+    return factors.lu.valid() ? c.members(call, {factors.lu, factors.pivots, factors.info}) : Pool<hlo::Value>();
+  }
+};
+
 namespace detail {
 /// P, L and U.
 constexpr auto unpacked(auto& c, const Call& call, hlo::Value lu, hlo::Value pivots) -> Pool<hlo::Value> {
@@ -32246,10 +33674,530 @@ struct LowerHouseholderMultiply {
 
 /// The lowerings of this file.
 using MatrixFactorLowerings =
-    lowerings<LowerCholesky, LowerCholeskyEx, LowerCholeskySolve, LowerSolveTriangular, LowerTriangularSolve, LowerLuFactor,
+    lowerings<LowerCholesky, LowerCholeskyEx, LowerCholeskySolve, LowerSolveTriangular, LowerTriangularSolve, LowerLuFactor, LowerPythonLu,
               LowerLu, LowerLuUnpack, LowerLuSolve, LowerSolve, LowerInverse, LowerDeterminant, LowerDeterminantFactors,
               LowerLogDeterminant, LowerTensorInverse, LowerTensorSolve, LowerMatrixPower, LowerReflections, LowerQr, LowerHouseholderProduct,
               LowerHouseholderMultiply>;
+
+}  // namespace fxpass
+
+// ---- fxpass/lower/prims.hpp
+
+/// @file
+/// The operators of `torch.ops.prims` whose parameters have other names or another meaning than those of ATen; the others
+/// stand beside ATen's of the same name. Tracing leaves them where PyTorch's decompositions are written in terms of prims.
+
+namespace fxpass {
+
+/// The quotient; that of integers is rounded towards zero.
+struct LowerPrimDivide {
+  static constexpr std::string_view op = "prims.div";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const auto [x, y] = c.operands(call, Meeting::arithmetic, "self", "other");
+    return c.to_result(call, c.builder().divide(x, y));
+  }
+};
+
+struct LowerPrimWhere {
+  static constexpr std::string_view op = "prims.where";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return LowerWhere::choose(c, call, c.tensor(call, "pred"), c.operands(call, Meeting::common, "a", "b"));
+  }
+};
+
+/// The same elements, row by row, in the result's shape.
+struct LowerPrimReshape {
+  static constexpr std::array<std::string_view, 5> op{"prims.reshape", "prims.split_dim", "prims.collapse",
+                                                      "prims.collapse_view", "prims.squeeze"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return c.builder().reshape(c.tensor(call, "a"), c.result_shape(call).dims);
+  }
+};
+
+/// Says for each dimension of the tensor which one of the result it is; sizes of 1 are stretched.
+struct LowerPrimBroadcast {
+  static constexpr std::string_view op = "prims.broadcast_in_dim";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "a");
+    const hlo::Dims from = b.dims(x), to = c.result_shape(call).dims, given = c.integers(call, "broadcast_dimensions");
+    if (!x.valid() || given.size() != from.size()) return {};
+    hlo::Dims kept, places;
+    for (std::size_t d = 0; d < from.size(); ++d) {
+      const std::size_t place = c.wrapped_dim(call, given[d], to.size());
+      if (place >= to.size() || (from[d] == 1 && to[place] != 1)) continue;
+      kept.push_back(from[d]);
+      places.push_back(static_cast<std::int64_t>(place));
+    }
+    return b.broadcast_in_dim(b.reshape(x, kept), to, places);
+  }
+};
+
+struct LowerPrimTranspose {
+  static constexpr std::string_view op = "prims.transpose";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return c.builder().transpose(c.tensor(call, "a"), c.integers(call, "permutation"));
+  }
+};
+
+struct LowerPrimReverse {
+  static constexpr std::string_view op = "prims.rev";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return c.builder().reverse(c.tensor(call, "a"), c.integers(call, "dims"));
+  }
+};
+
+struct LowerPrimViewDtype {
+  static constexpr std::string_view op = "prims.view_of_dtype";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return LowerViewDtype::cast(c, call, c.tensor(call, "a"));
+  }
+};
+
+struct LowerPrimConjugate {
+  static constexpr std::string_view op = "prims.conj";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return LowerConjugate::conjugate(c, c.tensor(call, "a"));
+  }
+};
+
+/// Reduces `dims`, which go away. Halves are summed and multiplied in float32.
+template <hlo::Opcode Code, TextConstant Name>
+struct LowerPrimReduction {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const DType type = c.result_shape(call).dtype;
+    constexpr bool accumulates = Code == hlo::Opcode::add || Code == hlo::Opcode::multiply;
+    const hlo::Value x = c.builder().convert(c.tensor(call, "inp"), accumulates ? ops::accumulate_type(type) : type);
+    return c.to_result(call, detail::reduce(c, x, c.dims(call, "dims", c.builder().rank(x)), Code));
+  }
+};
+
+struct LowerPrimVariance {
+  static constexpr std::string_view op = "prims.var";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value x = c.accurate(c.tensor(call, "inp"));
+    const hlo::Dims dims = c.dims(call, "dims", c.builder().rank(x));
+    const hlo::Value variance = detail::variance_keeping(c, x, dims, detail::correction_of(c, call));
+    return c.to_result(call, c.builder().reshape(variance, c.result_shape(call).dims));
+  }
+};
+
+/// The lowerings of this file.
+using PrimLowerings =
+    lowerings<LowerPrimDivide, LowerPrimWhere, LowerPrimReshape, LowerPrimBroadcast, LowerPrimTranspose, LowerPrimReverse,
+              LowerPrimViewDtype, LowerPrimConjugate,
+              LowerConversion<"a", "prims.convert_element_type", "prims.device_put", "prims.copy_strided", "prims.view_of">,
+              LowerRealFunction<hlo::Opcode::cbrt, "prims.cbrt">, LowerPrimReduction<hlo::Opcode::add, "prims.sum">,
+              LowerPrimReduction<hlo::Opcode::multiply, "prims.prod">,
+              LowerPrimReduction<hlo::Opcode::maximum, "prims.amax">,
+              LowerPrimReduction<hlo::Opcode::minimum, "prims.amin">, LowerPrimVariance>;
+
+}  // namespace fxpass
+
+// ---- fxpass/lower/quantization.hpp
+
+/// @file
+/// Integers for floats: `q = clamp(round(x / scale) + zero_point, quant_min, quant_max)` and back, `(q - zero_point) *
+/// scale`, halves rounded to even. Which step is taken in which dtype, and whether the zero point is added before or after
+/// rounding, is what PyTorch does for each operator: `torch/ao/quantization/fx/_decomposed.py` and the kernels of
+/// `aten.fake_quantize_*`.
+
+namespace fxpass {
+
+namespace detail {
+
+/// `x` no lower than `low` and no higher than `high`, which are scalars of its dtype. NaN stays.
+constexpr auto clamp_between(auto& c, hlo::Value x, hlo::Value low, hlo::Value high) -> hlo::Value {
+  auto& b = c.builder();
+  if (!x.valid()) return x;
+  return b.minimum(b.maximum(x, b.broadcast(low, b.dims(x))), b.broadcast(high, b.dims(x)));
+}
+
+/// The number given for `name`, or the only element of the tensor given for it, as a scalar of dtype `type`: as if eager
+/// had asked the tensor for its number.
+constexpr auto scalar_argument(auto& c, const Call& call, std::string_view name, DType type) -> hlo::Value {
+  const Operand given = c.operand(call, name);
+  if (given.is_number()) return c.scalar(type, *given.number);
+  return c.builder().reshape(c.builder().convert(given.value, type), {});
+}
+
+/// `x` between the numbers that quantised values are between.
+constexpr auto clamp_to_range(auto& c, const Call& call, hlo::Value x) -> hlo::Value {
+  const DType type = c.builder().dtype(x);
+  return clamp_between(c, x, scalar_argument(c, call, "quant_min", type), scalar_argument(c, call, "quant_max", type));
+}
+
+/// 1 / scale as a float32 scalar. Eager divides in double precision; of a float32 the quotient, rounded, is the same.
+constexpr auto inverse_of_scale(auto& c, const Call& call) -> hlo::Value {
+  auto& b = c.builder();
+  const Operand scale = c.operand(call, "scale");
+  if (scale.is_number()) return c.scalar(DType::f32, 1.0 / scale.number->real);
+  const hlo::Value given = b.reshape(c.accurate(scale.value), {});
+  return b.convert(b.divide(c.full_like(given, 1.0), given), DType::f32);
+}
+
+/// A list with an element for each place along dimension `axis` of `x`, with as many dimensions as `x`.
+constexpr auto along_axis(auto& c, hlo::Value list, hlo::Value x, std::size_t axis) -> hlo::Value {
+  auto& b = c.builder();
+  if (!list.valid() || !x.valid()) return list;
+  hlo::Dims dims;
+  for (std::size_t d = 0; d < b.rank(x); ++d) dims.push_back(d == axis ? b.shape(list).element_count() : 1);
+  return b.reshape(list, dims);
+}
+
+/// `x` and `y`, tensors with dimensions, in the dtype and shape that they promote to, and one operation of them.
+constexpr auto combine(auto& c, const Call& call, hlo::Opcode code, hlo::Value x, hlo::Value y) -> hlo::Value {
+  const auto [a, b] = c.meet(call, Meeting::common, std::array<Operand, 2>{Operand{x, {}}, Operand{y, {}}});
+  return c.builder().binary(code, a, b);
+}
+
+/// The elements divided by their scales: times the inverses, as eager does it.
+constexpr auto divide_by_scales(auto& c, const Call& call, hlo::Value x, hlo::Value scales) -> hlo::Value {
+  if (!scales.valid()) return scales;
+  auto& b = c.builder();
+  return combine(c, call, hlo::Opcode::multiply, x, b.divide(c.full_like(scales, 1.0), scales));
+}
+
+/// The groups of the last dimension that have a scale each, as rows.
+constexpr auto rows_of_groups(auto& c, const Call& call, hlo::Value x, hlo::Value scales) -> hlo::Value {
+  auto& b = c.builder();
+  if (!x.valid() || !scales.valid()) return {};
+  const std::int64_t width = b.dims(x)[b.rank(x) - 1];
+  std::int64_t size = c.integer(call, "group_size");
+  if (size > width && b.rank(scales) > 0 && b.dims(scales)[b.rank(scales) - 1] == 1) size = width;
+  if (size < 1 || width % size != 0)
+    return c.fail(call, DiagnosticCode::eager_would_raise, "groups do not divide the last dimension");
+  return b.reshape(x, {b.shape(x).element_count() / size, size});
+}
+
+/// The list given for `name`, an element a row; invalid where the call has None.
+constexpr auto column_argument(auto& c, const Call& call, std::string_view name) -> hlo::Value {
+  if (!call.has(name)) return {};
+  const hlo::Value list = c.tensor(call, name);
+  return list.valid() ? c.builder().reshape(list, {c.builder().shape(list).element_count(), 1}) : list;
+}
+
+}  // namespace detail
+
+/// Floats as integers, one scale for all: numbers, or tensors of one element.
+struct LowerQuantizePerTensor {
+  static constexpr std::string_view op = "quantized_decomposed.quantize_per_tensor";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = b.convert(c.tensor(call, "input"), DType::f32);
+    if (!x.valid()) return x;
+    const hlo::Value scaled = b.multiply(x, b.broadcast(detail::inverse_of_scale(c, call), b.dims(x)));
+    const hlo::Value zero_point = detail::scalar_argument(c, call, "zero_point", DType::f32);
+    const hlo::Value moved = b.add(b.round_nearest_even(scaled), b.broadcast(zero_point, b.dims(x)));
+    return c.to_result(call, detail::clamp_to_range(c, call, moved));
+  }
+};
+
+struct LowerDequantizePerTensor {
+  static constexpr std::string_view op = "quantized_decomposed.dequantize_per_tensor";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const DType type = ops::accumulate_type(c.result_shape(call).dtype);
+    const hlo::Value x = b.convert(c.to_result(call, c.tensor(call, "input")), type);
+    if (!x.valid()) return x;
+    const auto number = [&](std::string_view name) {
+      return b.broadcast(detail::scalar_argument(c, call, name, type), b.dims(x));
+    };
+    const hlo::Value difference = c.to_result(call, b.subtract(x, number("zero_point")));
+    return c.to_result(call, b.multiply(b.convert(difference, type), number("scale")));
+  }
+};
+
+/// The same with a scale for each place along a dimension.
+struct LowerQuantizePerChannel {
+  static constexpr std::string_view op = "quantized_decomposed.quantize_per_channel";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    auto& b = c.builder();
+    const hlo::Value x = b.convert(c.tensor(call, "input"), DType::f32);
+    const std::size_t axis = c.dim(call, "axis", b.rank(x));
+    const hlo::Value scales = detail::along_axis(c, c.tensor(call, "scales"), x, axis);
+    const hlo::Value zero_points = detail::along_axis(c, c.tensor(call, "zero_points"), x, axis);
+    const hlo::Value rounded = b.round_nearest_even(detail::divide_by_scales(c, call, x, scales));
+    const hlo::Value moved = detail::combine(c, call, hlo::Opcode::add, rounded, zero_points);
+    return c.to_result(call, detail::clamp_to_range(c, call, moved));
+  }
+};
+
+struct LowerDequantizePerChannel {
+  static constexpr std::string_view op = "quantized_decomposed.dequantize_per_channel";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    hlo::Value x = c.tensor(call, "input");
+    const std::size_t axis = c.dim(call, "axis", c.builder().rank(x));
+    const hlo::Value scales = detail::along_axis(c, c.tensor(call, "scales"), x, axis);
+    if (call.has("zero_points"))
+      x = detail::combine(c, call, hlo::Opcode::subtract, x,
+                          detail::along_axis(c, c.tensor(call, "zero_points"), x, axis));
+    return c.to_result(call, detail::combine(c, call, hlo::Opcode::multiply, x, scales));
+  }
+};
+
+/// The same with a scale for each row of the last dimension.
+struct LowerQuantizePerToken {
+  static constexpr std::string_view op = "quantized_decomposed.quantize_per_token";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return of_rows(c, call, c.tensor(call, "input"), c.tensor(call, "scales"), c.tensor(call, "zero_points"));
+  }
+
+  /// Rows with a scale and a zero point each, which broadcast.
+  static constexpr auto of_rows(auto& c, const Call& call, hlo::Value x, hlo::Value scales, hlo::Value zero_points)
+      -> hlo::Value {
+    const hlo::Value moved =
+        detail::combine(c, call, hlo::Opcode::add, detail::divide_by_scales(c, call, x, scales), zero_points);
+    return c.to_result(call, detail::clamp_to_range(c, call, c.builder().round_nearest_even(moved)));
+  }
+};
+
+struct LowerDequantizePerToken {
+  static constexpr std::string_view op = "quantized_decomposed.dequantize_per_token";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return of_rows(c, call, c.tensor(call, "input"), c.tensor(call, "scales"), c.tensor(call, "zero_points"));
+  }
+
+  /// Rows with a scale each and, if it is valid, a zero point each.
+  static constexpr auto of_rows(auto& c, const Call& call, hlo::Value x, hlo::Value scales, hlo::Value zero_points)
+      -> hlo::Value {
+    if (zero_points.valid()) x = detail::combine(c, call, hlo::Opcode::subtract, x, zero_points);
+    return c.to_result(call, detail::combine(c, call, hlo::Opcode::multiply, x, scales));
+  }
+};
+
+/// The same with a scale for each group of elements along the last dimension.
+struct LowerQuantizePerGroup {
+  static constexpr std::string_view op = "quantized_decomposed.quantize_per_channel_group";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value rows = detail::rows_of_groups(c, call, c.tensor(call, "input"), c.tensor(call, "scales"));
+    if (!rows.valid()) return rows;
+    const hlo::Value numbers = LowerQuantizePerToken::of_rows(c, call, rows, detail::column_argument(c, call, "scales"),
+                                                              detail::column_argument(c, call, "zero_points"));
+    return c.builder().reshape(numbers, c.result_shape(call).dims);
+  }
+};
+
+struct LowerDequantizePerGroup {
+  static constexpr std::string_view op = "quantized_decomposed.dequantize_per_channel_group";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value rows = detail::rows_of_groups(c, call, c.tensor(call, "input"), c.tensor(call, "scales"));
+    if (!rows.valid()) return rows;
+    const hlo::Value numbers = LowerDequantizePerToken::of_rows(
+        c, call, rows, detail::column_argument(c, call, "scales"), detail::column_argument(c, call, "zero_points"));
+    return c.builder().reshape(numbers, c.result_shape(call).dims);
+  }
+};
+
+// Parameters -----------------------------------------------------------------------------------------------------------
+
+/// Scale and zero point for the range of a tensor, 0 being in it: the zero point free, or in the middle.
+template <TextConstant Name, bool IsSymmetric>
+struct LowerChooseQuantization {
+  static constexpr std::string_view op = Name.view();
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "input");
+    if (!x.valid()) return {};
+    const DType type = b.dtype(x);
+    const hlo::Dims all = hlo::iota_dims(b.rank(x));
+    const hlo::Value zero = c.scalar(type, 0);
+    const hlo::Value low = b.minimum(detail::reduce(c, x, all, hlo::Opcode::minimum), zero);
+    hlo::Value high = b.maximum(detail::reduce(c, x, all, hlo::Opcode::maximum), zero);
+    const double first = c.real(call, "quant_min"), last = c.real(call, "quant_max");
+    const auto number = [&](double value) { return c.scalar(DType::f32, value); };
+    // Each step of eager rounds to the tensor's dtype, whatever it is computed in.
+    const auto ratio = [&](hlo::Value dividend, hlo::Value divisor) {
+      return b.convert(b.divide(c.accurate(dividend), c.accurate(divisor)), b.dtype(dividend));
+    };
+    if (IsSymmetric) high = b.maximum(b.negate(low), high);
+    const hlo::Value extent = IsSymmetric ? high : b.subtract(high, low);
+    const hlo::Value wanted = b.convert(ratio(extent, number((last - first) / (IsSymmetric ? 2.0 : 1.0))), DType::f32);
+    const hlo::Value scale = b.maximum(wanted, number(c.real(call, "eps")));
+    if (IsSymmetric)
+      return c.members(call, {scale, number(call.dtype("dtype") == DType::u8 ? 128.0 : 0.0)});
+    const hlo::Value at_zero = b.convert(b.round_nearest_even(ratio(b.convert(low, DType::f32), scale)), DType::i32);
+    const hlo::Value zero_point = b.subtract(c.scalar(DType::i32, c.number(call, "quant_min")), at_zero);
+    return c.members(call, {scale, detail::clamp_to_range(c, call, zero_point)});
+  }
+};
+
+/// The same for each row of the last dimension, in the range of an int8 whose zero point is 0.
+struct LowerChooseQuantizationPerToken {
+  static constexpr std::string_view op = "quantized_decomposed.choose_qparams_per_token";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "input");
+    if (!x.valid()) return {};
+    const std::int64_t last = static_cast<std::int64_t>(b.rank(x)) - 1;
+    const hlo::Value largest = detail::reduce_keeping(c, b.abs(x), {last}, hlo::Opcode::maximum);
+    // Eager keeps the dtype of the tensor but for float16.
+    const DType type = b.dtype(x) == DType::f16 ? DType::f32 : b.dtype(x);
+    const hlo::Value bounded = b.maximum(b.convert(largest, type), c.full_like(b.convert(largest, type), 1e-5));
+    const hlo::Value scales = b.convert(b.divide(c.accurate(bounded), c.full_like(c.accurate(bounded), 127.0)), type);
+    return c.members(call, {scales, c.full_like(scales, 0)});
+  }
+};
+
+/// The same with a zero point that is free.
+struct LowerChooseAsymmetricQuantizationPerToken {
+  static constexpr std::array<std::string_view, 2> op{
+      "quantized_decomposed.choose_qparams_per_token_asymmetric",
+      "quantized_decomposed._choose_qparams_per_token_asymmetric_impl"};
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const hlo::Value x = c.tensor(call, "input");
+    if (!x.valid()) return {};
+    constexpr double first = -128.0, last = 127.0;
+    const hlo::Dims row{static_cast<std::int64_t>(b.rank(x)) - 1};
+    const hlo::Value least = detail::reduce_keeping(c, x, row, hlo::Opcode::minimum);
+    const hlo::Value most = detail::reduce_keeping(c, x, row, hlo::Opcode::maximum);
+    const auto number = [&](double value) { return c.full_like(least, value); };
+    const hlo::Value low = b.minimum(least, number(0)), high = b.maximum(most, number(0));
+    const double smallest = std::numeric_limits<float>::epsilon();
+    const hlo::Value scale = b.maximum(b.divide(b.subtract(high, low), number(last - first)), number(smallest));
+    const hlo::Value from_low = b.divide(low, scale), from_high = b.divide(high, scale);
+    const hlo::Value errors = b.add(b.add(number(first), from_low), b.add(number(last), from_high));
+    const hlo::Value zero_point = b.select(b.compare(errors, number(0), hlo::Direction::gt),
+                                           b.subtract(number(first), from_low), b.subtract(number(last), from_high));
+    const DType type = b.dtype(x);
+    const hlo::Value bounded = detail::clamp_between(c, zero_point, c.scalar(type, first), c.scalar(type, last));
+    return c.members(call, {scale, b.round_nearest_even(bounded)});
+  }
+};
+
+// Quantised and back ---------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+/// What a tensor is after it has been quantised and dequantised, and which of its elements were within the range.
+struct FakeQuantized {
+  hlo::Value result;
+  hlo::Value is_in_range;
+};
+
+/// Computed in float32; scales and zero points have the shape of `x`. NaN becomes the lowest number of the range. A zero
+/// point that is no whole number is added before rounding.
+constexpr auto fake_quantize(auto& c, const Call& call, hlo::Value x, hlo::Value scale, hlo::Value zero_point)
+    -> FakeQuantized {
+  auto& b = c.builder();
+  if (!x.valid() || !scale.valid() || !zero_point.valid()) return {};
+  const DType given = b.dtype(x);
+  const bool rounds_last = is_floating(b.dtype(zero_point));
+  x = b.convert(x, DType::f32);
+  scale = b.convert(scale, DType::f32);
+  zero_point = b.convert(zero_point, DType::f32);
+  const hlo::Value scaled = b.multiply(x, b.divide(c.full_like(scale, 1.0), scale));
+  const hlo::Value number = rounds_last ? b.round_nearest_even(b.add(scaled, zero_point))
+                                        : b.add(b.round_nearest_even(scaled), zero_point);
+  const hlo::Value low = b.broadcast(scalar_argument(c, call, "quant_min", DType::f32), b.dims(x));
+  const hlo::Value high = b.broadcast(scalar_argument(c, call, "quant_max", DType::f32), b.dims(x));
+  const hlo::Value is_in_range =
+      b.and_(b.compare(number, low, hlo::Direction::ge), b.compare(number, high, hlo::Direction::le));
+  const hlo::Value is_above = b.compare(number, high, hlo::Direction::gt);
+  const hlo::Value bounded = b.select(is_in_range, number, b.select(is_above, high, low));
+  return {b.convert(b.multiply(b.subtract(bounded, zero_point), scale), given), is_in_range};
+}
+
+/// The call's tensor with the call's scale and zero point, one for all.
+constexpr auto fake_quantize_per_tensor(auto& c, const Call& call) -> FakeQuantized {
+  auto& b = c.builder();
+  const hlo::Value x = c.tensor(call, "self");
+  if (!x.valid()) return {};
+  const hlo::Value scale = scalar_argument(c, call, "scale", DType::f32);
+  const hlo::Value zero_point = scalar_argument(c, call, "zero_point", DType::i32);
+  return fake_quantize(c, call, x, b.broadcast(scale, b.dims(x)), b.broadcast(zero_point, b.dims(x)));
+}
+
+/// The tensor given for `input` with a scale and a zero point for each place along a dimension.
+constexpr auto fake_quantize_per_channel(auto& c, const Call& call, std::string_view input, std::string_view scale,
+                                         std::string_view zero_point) -> FakeQuantized {
+  const hlo::Value x = c.tensor(call, input);
+  if (!x.valid()) return {};
+  const std::size_t axis = c.dim(call, "axis", c.builder().rank(x));
+  const auto spread = [&](std::string_view name) {
+    return c.broadcast_to(call, along_axis(c, c.tensor(call, name), x, axis), c.builder().dims(x));
+  };
+  return fake_quantize(c, call, x, spread(scale), spread(zero_point));
+}
+
+}  // namespace detail
+
+/// Quantised and dequantised, one scale for all.
+struct LowerFakeQuantize {
+  static constexpr std::string_view op = "aten.fake_quantize_per_tensor_affine";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return detail::fake_quantize_per_tensor(c, call).result;
+  }
+};
+
+/// And a mask of the elements that gradients pass through.
+struct LowerFakeQuantizeWithMask {
+  static constexpr std::string_view op = "aten.fake_quantize_per_tensor_affine_cachemask";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const detail::FakeQuantized quantized = detail::fake_quantize_per_tensor(c, call);
+    return c.members(call, {quantized.result, quantized.is_in_range});
+  }
+};
+
+/// The same where a tensor says whether anything is done.
+struct LowerFakeQuantizeIfEnabled {
+  static constexpr std::string_view op = "aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    auto& b = c.builder();
+    const detail::FakeQuantized quantized = detail::fake_quantize_per_tensor(c, call);
+    if (!quantized.result.valid()) return {};
+    const hlo::Value enabled = detail::scalar_argument(c, call, "fake_quant_enabled", DType::i64);
+    const hlo::Value is_enabled = b.compare(enabled, c.scalar(DType::i64, 0), hlo::Direction::ne);
+    return c.members(call, {b.select(is_enabled, quantized.result, c.tensor(call, "self")),
+                            b.select(is_enabled, quantized.is_in_range, c.full_like(quantized.is_in_range, true))});
+  }
+};
+
+struct LowerFakeQuantizePerChannel {
+  static constexpr std::string_view op = "aten.fake_quantize_per_channel_affine";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return detail::fake_quantize_per_channel(c, call, "self", "scale", "zero_point").result;
+  }
+};
+
+struct LowerFakeQuantizePerChannelWithMask {
+  static constexpr std::string_view op = "aten.fake_quantize_per_channel_affine_cachemask";
+  static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
+    const detail::FakeQuantized quantized =
+        detail::fake_quantize_per_channel(c, call, "self", "scale", "zero_point");
+    return c.members(call, {quantized.result, quantized.is_in_range});
+  }
+};
+
+struct LowerDecomposedFakeQuantizePerChannel {
+  static constexpr std::string_view op = "quantized_decomposed.fake_quant_per_channel";
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    return detail::fake_quantize_per_channel(c, call, "input", "scales", "zero_points").result;
+  }
+};
+
+/// The gradient: none where the range was left.
+struct LowerFakeQuantizeGradient {
+  static constexpr std::array<std::string_view, 2> op{"aten.fake_quantize_per_tensor_affine_cachemask_backward",
+                                                      "aten.fake_quantize_per_channel_affine_cachemask_backward"};
+  static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
+    const hlo::Value gradient = c.tensor(call, "grad"), mask = c.tensor(call, "mask");
+    return c.builder().multiply(gradient, c.builder().convert(mask, c.builder().dtype(gradient)));
+  }
+};
+
+/// The lowerings of this file.
+using QuantizationLowerings =
+    lowerings<LowerQuantizePerTensor, LowerDequantizePerTensor, LowerQuantizePerChannel, LowerDequantizePerChannel,
+              LowerQuantizePerToken, LowerDequantizePerToken, LowerQuantizePerGroup, LowerDequantizePerGroup,
+              LowerChooseQuantization<"quantized_decomposed.choose_qparams", false>,
+              LowerChooseQuantization<"quantized_decomposed.choose_qparams_symmetric", true>,
+              LowerChooseQuantizationPerToken, LowerChooseAsymmetricQuantizationPerToken, LowerFakeQuantize,
+              LowerFakeQuantizeWithMask, LowerFakeQuantizeIfEnabled, LowerFakeQuantizePerChannel,
+              LowerFakeQuantizePerChannelWithMask, LowerDecomposedFakeQuantizePerChannel, LowerFakeQuantizeGradient,
+              LowerConversion<"input", "quantized_decomposed.convert_element_type">>;
 
 }  // namespace fxpass
 
@@ -32906,7 +34854,7 @@ struct LowerPythonFormula {
 };
 
 struct LowerSignBit {
-  static constexpr std::string_view op = "aten.signbit";
+  static constexpr std::array<std::string_view, 2> op{"aten.signbit", "prims.signbit"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const hlo::Value x = c.tensor(call, "self");
     return x.valid() ? detail::has_sign_bit(c, x) : x;
@@ -32962,9 +34910,9 @@ struct LowerNanToNum {
 };
 
 /// fmax and fmin: the operand that is a number, where one is NaN.
-template <TextConstant Name, hlo::Opcode Code>
+template <hlo::Opcode Code, TextConstant... Names>
 struct LowerNumberExtreme {
-  static constexpr std::string_view op = Name.view();
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
     const auto [x, y] = c.operands(call, Meeting::common, "self", "other");
@@ -32989,7 +34937,7 @@ struct LowerCopysign {
 
 /// The root of the sum of squares, scaled by the larger one so that neither square overflows.
 struct LowerHypot {
-  static constexpr std::string_view op = "aten.hypot";
+  static constexpr std::array<std::string_view, 2> op{"aten.hypot", "prims.hypot"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
     const auto [x, y] = c.operands(call, Meeting::floating, "self", "other");
@@ -33113,7 +35061,7 @@ struct LowerLogit {
 };
 
 struct LowerZeta {
-  static constexpr std::string_view op = "aten.special_zeta";
+  static constexpr std::array<std::string_view, 2> op{"aten.special_zeta", "prims.zeta"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     const auto [s, q] = c.operands(call, Meeting::floating, "self", "other");
     if (!s.valid() || !q.valid()) return {};
@@ -33200,7 +35148,7 @@ struct FloatBits {
 
 /// A mantissa in [0.5, 1) and a power of 2 that make each element; 0, infinities and NaN are their own.
 struct LowerFrexp {
-  static constexpr std::string_view op = "aten.frexp";
+  static constexpr std::array<std::string_view, 2> op{"aten.frexp", "prims.frexp"};
   static constexpr auto lower(auto& c, const Call& call) -> Pool<hlo::Value> {
     auto& b = c.builder();
     const hlo::Value x = c.tensor(call, "self");
@@ -33230,7 +35178,7 @@ struct LowerFrexp {
 
 /// The next number from `self` towards `other`.
 struct LowerNextAfter {
-  static constexpr std::string_view op = "aten.nextafter";
+  static constexpr std::array<std::string_view, 2> op{"aten.nextafter", "prims.nextafter"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
     const auto [x, y] = c.operands(call, Meeting::common, "self", "other");
@@ -33303,7 +35251,7 @@ struct LowerIsReal {
 
 /// Greatest common divisor by Euclid's remainders, all elements at once, and the least common multiple.
 struct LowerGcd {
-  static constexpr std::array<std::string_view, 2> op{"aten.gcd", "aten.lcm"};
+  static constexpr std::array<std::string_view, 3> op{"aten.gcd", "aten.lcm", "prims.gcd"};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
     const auto [given_x, given_y] = c.operands(call, Meeting::common, "self", "other");
@@ -33326,7 +35274,7 @@ struct LowerGcd {
       return b.tuple({b.select(is_done, large, small), rest});
     });
     const hlo::Value divisor = b.get_tuple_element(b.while_loop(init, condition, body), 0);
-    if (call.schema().base() == "aten.gcd") return c.to_result(call, divisor);
+    if (call.schema().base() != "aten.lcm") return c.to_result(call, divisor);
     const hlo::Value zero = c.full_like(divisor, 0);
     const hlo::Value is_zero = b.compare(divisor, zero, hlo::Direction::eq);
     const hlo::Value part = b.divide(x, b.select(is_zero, c.full_like(divisor, 1), divisor));
@@ -33358,34 +35306,34 @@ struct LowerIsClose {
 
 /// The lowerings of this file.
 using SpecialFunctionLowerings =
-    lowerings<LowerFormula<detail::Asin, "aten.asin", "aten.arcsin">,
-              LowerFormula<detail::Acos, "aten.acos", "aten.arccos">,
-              LowerFormula<detail::Atan, "aten.atan", "aten.arctan">, LowerFormula<detail::Sinh, "aten.sinh">,
-              LowerFormula<detail::Cosh, "aten.cosh">,
-              LowerFormula<detail::Asinh, "aten.asinh", "aten.arcsinh">,
-              LowerFormula<detail::Acosh, "aten.acosh", "aten.arccosh">,
-              LowerFormula<detail::Atanh, "aten.atanh", "aten.arctanh">,
+    lowerings<LowerFormula<detail::Asin, "aten.asin", "aten.arcsin", "prims.asin">,
+              LowerFormula<detail::Acos, "aten.acos", "aten.arccos", "prims.acos">,
+              LowerFormula<detail::Atan, "aten.atan", "aten.arctan", "prims.atan">, LowerFormula<detail::Sinh, "aten.sinh", "prims.sinh">,
+              LowerFormula<detail::Cosh, "aten.cosh", "prims.cosh">,
+              LowerFormula<detail::Asinh, "aten.asinh", "aten.arcsinh", "prims.asinh">,
+              LowerFormula<detail::Acosh, "aten.acosh", "aten.arccosh", "prims.acosh">,
+              LowerFormula<detail::Atanh, "aten.atanh", "aten.arctanh", "prims.atanh">,
               LowerFormula<detail::DegreesToRadians, "aten.deg2rad">,
               LowerFormula<detail::RadiansToDegrees, "aten.rad2deg">,
               LowerPythonFormula<detail::Softsign, "torch.nn.functional.softsign">,
               LowerPythonFormula<detail::Tanhshrink, "torch.nn.functional.tanhshrink">, LowerSignBit,
               LowerFrac, LowerIsInfinityOfSign<"aten.isposinf", hlo::Direction::gt>,
               LowerIsInfinityOfSign<"aten.isneginf", hlo::Direction::lt>, LowerNanToNum,
-              LowerNumberExtreme<"aten.fmax", hlo::Opcode::maximum>,
-              LowerNumberExtreme<"aten.fmin", hlo::Opcode::minimum>, LowerCopysign, LowerHypot,
+              LowerNumberExtreme<hlo::Opcode::maximum, "aten.fmax", "prims.fmax">,
+              LowerNumberExtreme<hlo::Opcode::minimum, "aten.fmin", "prims.fmin">, LowerCopysign, LowerHypot,
               LowerLogAddExp<"aten.logaddexp", false>, LowerLogAddExp<"aten.logaddexp2", true>, LowerXlogy,
               LowerHeaviside, LowerThreshold, LowerShrink<"aten.softshrink", true>,
-              LowerShrink<"aten.hardshrink", false>, LowerFormula<detail::Erfc, "aten.erfc", "aten.special_erfc">,
-              LowerFormula<detail::ScaledErfc, "aten.special_erfcx">,
-              LowerFormula<detail::Erfinv, "aten.erfinv", "aten.special_erfinv">,
+              LowerShrink<"aten.hardshrink", false>, LowerFormula<detail::Erfc, "aten.erfc", "aten.special_erfc", "prims.erfc">,
+              LowerFormula<detail::ScaledErfc, "aten.special_erfcx", "prims.erfcx">,
+              LowerFormula<detail::Erfinv, "aten.erfinv", "aten.special_erfinv", "prims.erf_inv">,
               LowerFormula<detail::Ndtr, "aten.special_ndtr">, LowerFormula<detail::LogNdtr, "aten.special_log_ndtr">,
-              LowerFormula<detail::Ndtri, "aten.special_ndtri">,
-              LowerFormula<detail::LogGamma, "aten.lgamma", "aten.special_gammaln">,
-              LowerFormula<detail::Digamma, "aten.digamma", "aten.special_digamma", "aten.special_psi">,
-              LowerFormula<detail::Bessel<detail::ScaledBessel0>, "aten.i0", "aten.special_i0">,
-              LowerFormula<detail::ScaledBessel0, "aten.special_i0e">,
-              LowerFormula<detail::Bessel<detail::ScaledBessel1>, "aten.special_i1">,
-              LowerFormula<detail::ScaledBessel1, "aten.special_i1e">,
+              LowerFormula<detail::Ndtri, "aten.special_ndtri", "prims.ndtri">,
+              LowerFormula<detail::LogGamma, "aten.lgamma", "aten.special_gammaln", "prims.lgamma">,
+              LowerFormula<detail::Digamma, "aten.digamma", "aten.special_digamma", "aten.special_psi", "prims.digamma">,
+              LowerFormula<detail::Bessel<detail::ScaledBessel0>, "aten.i0", "aten.special_i0", "prims.bessel_i0">,
+              LowerFormula<detail::ScaledBessel0, "aten.special_i0e", "prims.bessel_i0e">,
+              LowerFormula<detail::Bessel<detail::ScaledBessel1>, "aten.special_i1", "prims.bessel_i1">,
+              LowerFormula<detail::ScaledBessel1, "aten.special_i1e", "prims.bessel_i1e">,
               LowerFormula<detail::Sinc, "aten.sinc", "aten.special_sinc">,
               LowerFormula<detail::Entropy, "aten.special_entr">, LowerXlog1py, LowerLogit, LowerZeta, LowerPolygamma,
               LowerMvlgamma, LowerLdexp, LowerFrexp, LowerNextAfter, LowerFloatPower, LowerComplex, LowerPolar, LowerAngle,
@@ -33552,10 +35500,10 @@ struct LowerTransform {
   }
 };
 
-/// The transforms that those decompose to; `normalization` is the number of a scale.
-template <TextConstant Name, detail::SpectralKind Kind>
+/// The transforms that those decompose to; `normalization` is the number of a scale, which those of prims lack.
+template <detail::SpectralKind Kind, TextConstant... Names>
 struct LowerCoreTransform {
-  static constexpr std::string_view op = Name.view();
+  static constexpr std::array<std::string_view, sizeof...(Names)> op{Names.view()...};
   static constexpr auto lower(auto& c, const Call& call) -> hlo::Value {
     auto& b = c.builder();
     const hlo::Value x = c.tensor(call, "self");
@@ -33565,7 +35513,7 @@ struct LowerCoreTransform {
       at.dims.push_back(c.wrapped_dim(call, d, b.rank(x)));
       at.sizes.push_back(-1);
     }
-    const std::int64_t number = c.integer(call, "normalization");
+    const std::int64_t number = call.schema().find("normalization") ? c.integer(call, "normalization") : 0;
     if (number < 0 || number > 2) return c.fail(call, DiagnosticCode::eager_would_raise, "there is no such normalization");
     const auto scale = static_cast<detail::SpectralScale>(number);
     if constexpr (Kind == detail::SpectralKind::half) {
@@ -33621,11 +35569,18 @@ struct LowerShortTimeTransform {
     auto& b = c.builder();
     const hlo::Value given = c.tensor(call, "self");
     if (!given.valid()) return given;
-    if (call.schema().find("center") && c.boolean(call, "center")) return c.unsupported(call, "of padded signals");
     const bool is_vector = b.rank(given) == 1;
     const hlo::Dims of_vector{1, b.dims(given).back()};
-    const hlo::Value x = is_vector ? b.reshape(given, of_vector) : given;
-    const std::int64_t size = c.integer(call, "n_fft"), length = b.dims(x)[1];
+    const std::int64_t size = c.integer(call, "n_fft");
+    hlo::Value x = is_vector ? b.reshape(given, of_vector) : given;
+    if (call.schema().find("center") && c.boolean(call, "center")) {
+      const std::string_view mode = call.string("pad_mode").value_or("reflect");
+      const hlo::Dims around{0, size / 2};
+      x = mode == "constant" ? b.pad(x, c.scalar(b.dtype(x), 0), around, around, {0, 0})
+                             : detail::pad_in_mode(c, call, x, {size / 2, size / 2}, mode);
+    }
+    if (!x.valid()) return x;
+    const std::int64_t length = b.dims(x)[1];
     const std::int64_t hop = call.has("hop_length") ? c.integer(call, "hop_length") : size / 4;
     const std::int64_t width = call.has("win_length") ? c.integer(call, "win_length") : size;
     if (hop < 1 || size < 1 || width > size || length < size)
@@ -33664,9 +35619,10 @@ using SpectralLowerings = lowerings<
     LowerTransform<detail::SpectralKind::half, true, false, "aten.fft_irfft", "aten.fft_irfft2", "aten.fft_irfftn">,
     LowerTransform<detail::SpectralKind::half, false, true, "aten.fft_hfft", "aten.fft_hfft2", "aten.fft_hfftn">,
     LowerTransform<detail::SpectralKind::real, true, true, "aten.fft_ihfft", "aten.fft_ihfft2", "aten.fft_ihfftn">,
-    LowerCoreTransform<"aten._fft_c2c", detail::SpectralKind::complex>,
-    LowerCoreTransform<"aten._fft_r2c", detail::SpectralKind::real>,
-    LowerCoreTransform<"aten._fft_c2r", detail::SpectralKind::half>, LowerSpectralShift<"aten.fft_fftshift", false>,
+    LowerCoreTransform<detail::SpectralKind::complex, "aten._fft_c2c", "prims.fft_c2c">,
+    LowerCoreTransform<detail::SpectralKind::real, "aten._fft_r2c", "prims.fft_r2c">,
+    LowerCoreTransform<detail::SpectralKind::half, "aten._fft_c2r", "prims.fft_c2r">,
+    LowerSpectralShift<"aten.fft_fftshift", false>,
     LowerSpectralShift<"aten.fft_ifftshift", true>, LowerFrequencies<"aten.fft_fftfreq", false>,
     LowerFrequencies<"aten.fft_rfftfreq", true>, LowerShortTimeTransform>;
 
@@ -33686,7 +35642,7 @@ struct DefaultLowerings
                        ConvolutionLowerings, PoolingLowerings, CollectiveLowerings, KernelLowerings, SpecialFunctionLowerings,
                        SortingLowerings, ResamplingLowerings, MemoryLowerings, LossLowerings, ControlFlowLowerings,
                        SpectralLowerings, MatrixFactorLowerings, DistanceLowerings, GradientLowerings,
-                       RecurrentLowerings> {};
+                       RecurrentLowerings, QuantizationLowerings, PrimLowerings> {};
 /// The list as a value: `default_lowerings + lowerings<Mine>{}`.
 inline constexpr DefaultLowerings default_lowerings;
 
@@ -34045,9 +36001,10 @@ struct LoweredModule {
 
 namespace detail {
 
-/// "aten.add.Tensor"; of an operator without schema what `torch.ops` calls it, or its Python name.
+/// "aten.add.Tensor"; of an operator without schema what `torch.ops` calls it, or its Python name. A call without a write is
+/// lowered as the operator that it calls.
 [[nodiscard]] constexpr auto operator_name(const Graph& graph, NodeId id) -> std::string_view {
-  std::string_view name = Call(graph, id).name();
+  std::string_view name = is_functional_form_of_bases(graph, graph.op(id)) ? graph.target(id) : Call(graph, id).name();
   if (name.starts_with("torch.ops.")) name.remove_prefix(10);
   return name;
 }
@@ -34122,7 +36079,8 @@ class LoweringObstacles {
     const Pool<std::uint8_t> is_live = live_nodes(graph);
     for (NodeId id; id.index < graph.node_count(); ++id.index) {
       const Node& node = graph.node(id);
-      if (node.kind == NodeKind::placeholder || node.kind == NodeKind::output || is_live[id.index] == 0) continue;
+      if (node.kind == NodeKind::placeholder || node.kind == NodeKind::output) continue;
+      if (is_live[id.index] == 0 && !may_write_unseen(graph, id)) continue;  // to pass it over may be to lose a write
       if (node.kind == NodeKind::get_attr || node.kind == NodeKind::call_module) {
         refuse(graph, id);
         continue;
@@ -34258,17 +36216,33 @@ class GraphLowering final : public GraphInliner {
   constexpr void check_values(const Call& call) {
     const auto metas = graph_.values(call.id());
     const auto values = context_.values(call.id());
-    for (std::size_t i = 0; i < metas.size(); ++i) {
-      if (!metas[i].known) continue;
-      const hlo::Value value = i < values.size() ? values[i] : hlo::Value{};
-      if (!value.valid()) continue;
-      const hlo::Shape expected = context_.shape_of(metas[i]);
-      if (builder_.shape(value) == expected) continue;
-      context_.fail(call, DiagnosticCode::invalid_hlo,
-                    text_of("the lowering gives ", builder_.shape(value), ", the program says ", expected));
-    }
+    if (is_functional_form(graph_, call.op())) return check_results(call);
+    for (std::size_t i = 0; i < metas.size(); ++i) check_value(call, metas[i], i < values.size() ? values[i] : hlo::Value{});
     if (graph_.tensor(call.id()) != nullptr && values.empty())
       context_.fail(call, DiagnosticCode::invalid_hlo, "the lowering gives no value");
+  }
+  constexpr void check_value(const Call& call, const TensorMeta& meta, hlo::Value value) {
+    if (!meta.known || !value.valid()) return;
+    const hlo::Shape expected = context_.shape_of(meta);
+    if (builder_.shape(value) == expected) return;
+    context_.fail(call, DiagnosticCode::invalid_hlo,
+                  text_of("the lowering gives ", builder_.shape(value), ", the program says ", expected));
+  }
+  /// Of a call without a write the lowering gives what the operator returns, and behind it each tensor that it writes.
+  constexpr void check_results(const Call& call) {
+    const Pool<std::uint32_t> counts = tensors_of_results(graph_, call.id());
+    const auto values = context_.values(call.id());
+    std::uint32_t wanted = 0;
+    bool is_valid = true;
+    for (std::uint32_t i = 0; i < counts.size(); ++i) {
+      if (counts[i] == 1 && wanted < values.size()) check_value(call, graph_.values(call.id())[i], values[wanted]);
+      wanted += counts[i];
+    }
+    for (const hlo::Value& value : values) is_valid = is_valid && value.valid();
+    if (values.size() == wanted || !is_valid) return;
+    context_.fail(call, DiagnosticCode::invalid_hlo,
+                  text_of("the lowering gives ", values.size(), values.size() == 1 ? " value" : " values",
+                          ", and what the operator returns and the new values of what it writes are ", wanted));
   }
 
   const Graph& graph_;
@@ -34770,20 +36744,36 @@ class FxJsonWriter {
   /// "schema"`.
   constexpr void write_schemas(std::string_view& separator) {
     for (const Operator& op : graph_.operators()) {
-      if (op.schema == TextId{}) continue;
+      const std::string_view schema = graph_.text(op.schema);
+      if (schema.find('(') == std::string_view::npos) continue;
+      const bool is_functional = is_functional_form(graph_, op) || is_functional_form_of_bases(graph_, op);
+      Text target(graph_.text(op.spelling));
+      if (is_functional) {  // the schema is that of the operator that is called
+        target = text_of("torch.ops.", graph_.schema(op).name());
+        if (has_operator_before(target, op)) continue;
+      }
       put(separator);
       separator = ", ";
-      put_string(graph_.text(op.spelling));
+      put_string(target);
       put(": ");
-      // PyTorch writes a name as mylib::foo, the graph as mylib.foo.
-      const std::string_view schema = graph_.text(op.schema);
-      const auto dot = schema.find('.');
-      put_string(text_of(schema.substr(0, dot), "::", schema.substr(dot + 1)));
+      put_string(ops::with_colons(schema));
     }
     for (const Graph& subgraph : graph_.subgraphs()) FxJsonWriter(sink_, subgraph).write_schemas(separator);
   }
 
  private:
+  /// Whether the schema of `target` is written for another record than `op`: for that of its own calls, or for one before `op`.
+  [[nodiscard]] constexpr auto has_operator_before(const Text& target, const Operator& op) const -> bool {
+    bool is_before = true;
+    for (const Operator& other : graph_.operators()) {
+      is_before = is_before && &other != &op;
+      if (other.schema == TextId{} || &other == &op) continue;
+      const bool is_functional = is_functional_form(graph_, other) || is_functional_form_of_bases(graph_, other);
+      if (graph_.text(other.spelling) == target) return true;
+      if (is_before && is_functional && text_of("torch.ops.", graph_.schema(other).name()) == target) return true;
+    }
+    return false;
+  }
   template <class... T>
   constexpr void put(const T&... parts) {
     append_all(sink_, parts...);
@@ -35074,6 +37064,7 @@ class PythonImports {
   /// What has to be imported for `target` besides torch and operator; empty if nothing has.
   [[nodiscard]] static constexpr auto module_of(std::string_view target) -> std::string_view {
     if (target.starts_with("torch.ops._c10d_functional.")) return "torch.distributed._functional_collectives";
+    if (target.starts_with("torch.ops.quantized_decomposed.")) return "torch.ao.quantization.fx._decomposed";
     const auto dot = target.rfind('.');
     if (dot == std::string_view::npos || target.starts_with("torch.") || target.starts_with("operator.") ||
         !is_dotted_name(target))

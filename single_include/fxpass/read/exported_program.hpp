@@ -74,8 +74,10 @@ class ArgumentPlacement {
 class ExportedGraphReader {
  public:
   /// `is_functional`: the file says that no operator in it writes into its arguments.
-  ExportedGraphReader(JsonReader& json, const Payloads& payloads, bool is_functional)
-      : json_(json), payloads_(payloads), is_functional_(is_functional) {}
+  ExportedGraphReader(JsonReader& json, const Payloads& payloads, bool is_functional, const CustomOperators* operators)
+      : json_(json), payloads_(payloads), is_functional_(is_functional), operators_(operators) {
+    declare(builder_, operators);
+  }
 
   /// `signature` is null for a nested graph: those have none.
   [[nodiscard]] auto read(JsonObject graph, const JsonObject* signature) -> bool {
@@ -320,7 +322,7 @@ class ExportedGraphReader {
   auto read_graph(Json json, Argument& result) -> bool {
     JsonObject graph;
     if (!graph_in(json, graph)) return false;
-    ExportedGraphReader reader(json_, payloads_, is_functional_);
+    ExportedGraphReader reader(json_, payloads_, is_functional_, operators_);
     if (!reader.read(graph, nullptr)) return false;
     result = builder_.add_subgraph(std::move(reader).take());
     return true;
@@ -596,12 +598,19 @@ class ExportedGraphReader {
   }
   auto schema_of(std::string_view target) -> ops::Schema {
     const auto [known, is_new] = schemas_.try_emplace(target);
-    if (is_new && target.starts_with("torch.ops.")) known->second = ops::schema(ops::find_overload(target.substr(10)));
+    if (is_new && target.starts_with("torch.ops.")) {
+      known->second = ops::schema(ops::find_overload(target.substr(10)));
+      if (known->second.empty()) known->second = given_schema(target.substr(10));
+    }
     return known->second;
+  }
+  auto given_schema(std::string_view name) const -> ops::Schema {
+    return operators_ == nullptr ? ops::Schema() : operators_->find(name);
   }
   auto read_arguments(const Call& call, Pool<Argument>& arguments) -> bool {
     ArgumentPlacement placement(schema_of(call.target), call.is_higher_order());
     Pool<Argument> keyword_arguments;
+    const ops::Schema given = call.target.starts_with("torch.ops.") ? given_schema(call.target.substr(10)) : ops::Schema();
     for (const Json input : call.inputs) {
       JsonObject object;
       std::string_view name;
@@ -612,6 +621,9 @@ class ExportedGraphReader {
           !json_.optional_member(object, "kind", kind) || !json_.member(object, "arg", value) ||
           !read_argument(value, argument))
         return false;
+      if (!given.empty() && !name.empty() && !given.find(name))
+        return json_.fail(DiagnosticCode::invalid_option, "argument '", name,
+                          "' is no parameter of the schema that was given: \"", ops::with_colons(given.text()), '"');
       if (placement.is_positional(name, kind)) {
         arguments.push_back(argument);
       } else if (name.empty()) {
@@ -833,6 +845,7 @@ class ExportedGraphReader {
   JsonReader& json_;
   const Payloads& payloads_;
   bool is_functional_;
+  const CustomOperators* operators_;
   GraphBuilder builder_;
   Scope scope_;
   std::unordered_map<std::string_view, SymInt> expressions_;
@@ -875,15 +888,15 @@ class ExportedGraphReader {
 }
 
 /// The program in a parsed file. `payloads`: what the archive around it says of its data.
-[[nodiscard]] inline auto read_exported_program(Json root, std::string_view file_name, const Payloads& payloads)
-    -> Expected<Graph> {
+[[nodiscard]] inline auto read_exported_program(Json root, std::string_view file_name, const Payloads& payloads,
+                                                const CustomOperators* operators) -> Expected<Graph> {
   JsonReader json(file_name);
   JsonObject file;
   JsonObject module;
   JsonObject graph;
   JsonObject signature;
   if (!json.as(root, "the file", file)) return json.error();
-  ExportedGraphReader reader(json, payloads, is_functional(file));
+  ExportedGraphReader reader(json, payloads, is_functional(file), operators);
   const bool is_read = check_schema_version(json, file) && json.member(file, "graph_module", module) && json.member(module, "graph", graph) &&
                        json.member(module, "signature", signature) && reader.read(graph, &signature) &&
                        reader.read_size_ranges(file);
@@ -895,18 +908,21 @@ class ExportedGraphReader {
 
 /// The program whose ExportedProgram JSON is `json`. `file_name` is for diagnostics. Errors:
 /// `file_malformed`, with line and column where it is no JSON; `schema_unsupported` for another major version
-/// than 8; `unknown_dtype`; `unsupported`; `invalid_graph` for a program that is not sound. O(size).
-[[nodiscard]] inline auto parse_exported_program(std::string_view json, std::string_view file_name)
-    -> Expected<Module<>> {
+/// than 8; `unknown_dtype`; `unsupported`; `invalid_graph` for a program that is not sound; `invalid_option` where `operators`,
+/// the schemas of custom operators that an export does not hold, are contradicted by a call. O(size).
+[[nodiscard]] inline auto parse_exported_program(std::string_view json, std::string_view file_name,
+                                                 const CustomOperators* operators = nullptr) -> Expected<Module<>> {
   detail::JsonDocument document;
   if (Status parsed = document.parse(json, file_name); !parsed) return std::move(parsed).error();
-  return detail::finish_reading(detail::read_exported_program(document.root(), file_name, {}), file_name);
+  return detail::finish_reading(detail::read_exported_program(document.root(), file_name, {}, operators), file_name,
+                                operators);
 }
 
 /// The program in a bare ExportedProgram JSON file. Errors: `file_unreadable`, and those of
 /// `parse_exported_program`. O(size).
-[[nodiscard]] inline auto read_exported_program(std::string_view path) -> Expected<Module<>> {
-  return read_file(path).and_then([&](const std::string& text) { return parse_exported_program(text, path); });
+[[nodiscard]] inline auto read_exported_program(std::string_view path, const CustomOperators* operators = nullptr)
+    -> Expected<Module<>> {
+  return read_file(path).and_then([&](const std::string& text) { return parse_exported_program(text, path, operators); });
 }
 
 }  // namespace fxpass

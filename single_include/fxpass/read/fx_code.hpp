@@ -761,14 +761,15 @@ struct FxCodeStart {
 }
 
 /// The graph that `text` prints as Python code. `file_name` is for diagnostics. `examples`, one for each
-/// parameter of `forward`, replace what the annotations say of the inputs. Errors: code that FX does not
-/// write, a text with several graphs, and what FX JSON refuses. O(size).
+/// parameter of `forward`, replace what the annotations say of the inputs; `operators` describe custom operators.
+/// Errors: code that FX does not write, a text with several graphs, and what FX JSON refuses. O(size).
 [[nodiscard]] inline auto parse_fx_code(std::string_view text, std::string_view file_name,
-                                        const ExampleInputs* examples = nullptr) -> Expected<Module<>> {
+                                        const ExampleInputs* examples = nullptr,
+                                        const CustomOperators* operators = nullptr) -> Expected<Module<>> {
   const Expected<std::string> json =
       detail::translate_fx_code(detail::cleaned_text(text), file_name, examples);
   if (!json) return json.error();
-  return parse_fx_json(*json, file_name);
+  return parse_fx_json(*json, file_name, operators);
 }
 
 }  // namespace fxpass

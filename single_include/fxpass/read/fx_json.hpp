@@ -32,25 +32,14 @@ namespace detail {
 /// The operators that the file declares, as `GraphBuilder::declare_operator` takes them.
 struct DeclaredOperator {
   std::string_view target;
-  std::string schema;
+  Text schema;
 };
-
-/// "mylib.foo.default(Tensor x) -> Tensor" of PyTorch's own "mylib::foo(Tensor x) -> Tensor"; empty if it is no schema.
-[[nodiscard]] inline auto schema_with_dots(std::string_view schema) -> std::string {
-  const auto open = schema.find('(');
-  const auto colons = schema.find("::");
-  if (colons == std::string_view::npos || colons > open || schema.find("->") == std::string_view::npos) return {};
-  const std::string_view name = schema.substr(colons + 2, open - colons - 2);
-  std::string dotted(schema.substr(0, colons));
-  dotted.append(1, '.').append(name);
-  if (name.find('.') == std::string_view::npos) dotted += ".default";
-  return dotted.append(schema.substr(open));
-}
 
 /// What the readers of one file's graphs share.
 struct FxJsonContext {
   JsonReader json;
   std::vector<DeclaredOperator> operators;
+  const CustomOperators* custom_operators = nullptr;  ///< which the file need not declare
   /// How much JSON may still be read by inlining subgraphs, in bytes. Graphs that call each other twice over double
   /// with each level of nesting: without a limit, a small file would take for ever.
   std::uint64_t inlining_budget = std::uint64_t{1} << 26U;
@@ -60,6 +49,7 @@ struct FxJsonContext {
 class FxGraphReader {
  public:
   explicit FxGraphReader(FxJsonContext& context) : context_(context), json_(context.json) {
+    declare(builder_, context.custom_operators);
     for (const DeclaredOperator& o : context.operators) builder_.declare_operator(o.target, o.schema);
   }
 
@@ -687,8 +677,8 @@ class FxGraphReader {
                                    " of FX JSON is not supported: fxpass reads 1");
 }
 
-[[nodiscard]] inline auto read_declared_operators(JsonReader& json, JsonObject file,
-                                                  std::vector<DeclaredOperator>& operators) -> bool {
+/// Errors: what is no schema, and another one than was given with the file.
+[[nodiscard]] inline auto read_declared_operators(JsonReader& json, JsonObject file, FxJsonContext& context) -> bool {
   JsonObject object;
   Json member;
   if (file.at_key("operators").get(member) != simdjson::SUCCESS) return true;
@@ -696,21 +686,30 @@ class FxGraphReader {
   for (const auto& [target, value] : object) {
     std::string_view schema;
     if (!json.as(value, "an operator's schema", schema)) return false;
-    operators.push_back({target, schema_with_dots(schema)});
-    if (operators.back().schema.empty())
-      return json.malformed("the schema of '", target, "' is not in PyTorch's notation: \"", schema, "\"");
+    auto parsed = ops::parse_schema(schema);
+    if (!parsed)
+      return json.malformed("the schema of '", target, "' is not in PyTorch's notation: \"", schema, "\": ",
+                            parsed.error().front().message);
+    if (context.custom_operators != nullptr) {
+      const ops::Schema given = context.custom_operators->find(ops::Schema(parsed->view()).name());
+      if (!given.empty() && !ops::say_the_same(ops::Schema(parsed->view()), given))
+        return json.fail(DiagnosticCode::invalid_option, "the file says \"", schema, "\", but the schema that was given is \"",
+                         ops::with_colons(given.text()), '"');
+    }
+    context.operators.push_back({target, *std::move(parsed)});
   }
   return true;
 }
 
 /// The graph in a parsed FX JSON file.
-[[nodiscard]] inline auto read_fx_json(Json root, std::string_view file_name) -> Expected<Graph> {
-  FxJsonContext context{.json = JsonReader(file_name), .operators = {}};
+[[nodiscard]] inline auto read_fx_json(Json root, std::string_view file_name, const CustomOperators* operators)
+    -> Expected<Graph> {
+  FxJsonContext context{.json = JsonReader(file_name), .operators = {}, .custom_operators = operators};
   JsonReader& json = context.json;
   JsonObject file;
   JsonObject graph;
   if (!json.as(root, "the file", file) || !check_fx_json_version(json, file) ||
-      !read_declared_operators(json, file, context.operators) || !json.member(file, "graph", graph))
+      !read_declared_operators(json, file, context) || !json.member(file, "graph", graph))
     return json.error();
   FxGraphReader reader(context);
   if (!reader.read(graph)) return json.error();
@@ -721,17 +720,20 @@ class FxGraphReader {
 
 /// The graph whose FX JSON is `json`. `file_name` is for diagnostics. Errors: `file_malformed`, with line and
 /// column where it is no JSON; `schema_unsupported` for another version of the format; `unknown_dtype`;
-/// `unsupported`; `invalid_graph` for a program that is not sound. O(size), and what inlining subgraphs adds.
-[[nodiscard]] inline auto parse_fx_json(std::string_view json, std::string_view file_name) -> Expected<Module<>> {
+/// `unsupported`; `invalid_graph` for a program that is not sound; `invalid_option` where `operators` say of a custom operator
+/// what the file or a call contradicts. O(size), and what inlining subgraphs adds.
+[[nodiscard]] inline auto parse_fx_json(std::string_view json, std::string_view file_name,
+                                        const CustomOperators* operators = nullptr) -> Expected<Module<>> {
   detail::JsonDocument document;
   if (Status parsed = document.parse(json, file_name); !parsed) return std::move(parsed).error();
-  return detail::finish_reading(detail::read_fx_json(document.root(), file_name), file_name);
+  return detail::finish_reading(detail::read_fx_json(document.root(), file_name, operators), file_name, operators);
 }
 
 /// The graph in an FX JSON file. Errors: `file_unreadable`, and those of `parse_fx_json`. O(size), and what
 /// inlining subgraphs adds.
-[[nodiscard]] inline auto read_fx_json(std::string_view path) -> Expected<Module<>> {
-  return read_file(path).and_then([&](const std::string& text) { return parse_fx_json(text, path); });
+[[nodiscard]] inline auto read_fx_json(std::string_view path, const CustomOperators* operators = nullptr)
+    -> Expected<Module<>> {
+  return read_file(path).and_then([&](const std::string& text) { return parse_fx_json(text, path, operators); });
 }
 
 }  // namespace fxpass

@@ -366,13 +366,14 @@ class FxTextTranslator {
 }
 
 /// The graph that `text` prints; what stands before the graph and behind its `return` is not looked at.
-/// `file_name` is for diagnostics. `examples` describe the inputs, one for each placeholder. Errors: lines
-/// that FX does not print, nested graphs, and what FX JSON refuses. O(size).
+/// `file_name` is for diagnostics. `examples` describe the inputs, one for each placeholder, `operators` custom
+/// operators. Errors: lines that FX does not print, nested graphs, and what FX JSON refuses. O(size).
 [[nodiscard]] inline auto parse_fx_text(std::string_view text, std::string_view file_name,
-                                        const ExampleInputs* examples = nullptr) -> Expected<Module<>> {
+                                        const ExampleInputs* examples = nullptr,
+                                        const CustomOperators* operators = nullptr) -> Expected<Module<>> {
   detail::FxTextTranslator translator(file_name, examples);
   if (!translator.translate(detail::cleaned_text(text))) return translator.error();
-  return parse_fx_json(translator.graph().document(), file_name);
+  return parse_fx_json(translator.graph().document(), file_name, operators);
 }
 
 }  // namespace fxpass

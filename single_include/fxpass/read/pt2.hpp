@@ -233,7 +233,7 @@ class PayloadReader {
   std::uint32_t shared_storages_ = 0;
 };
 
-[[nodiscard]] inline auto read_archive(const Archive& archive) -> Expected<Graph> {
+[[nodiscard]] inline auto read_archive(const Archive& archive, const CustomOperators* operators) -> Expected<Graph> {
   const auto program = find_program(archive);
   if (!program) return program.error();
   const auto text = archive.read(program->member);
@@ -243,7 +243,7 @@ class PayloadReader {
   const std::string file_name = archive.name_of(program->member, program->root);
   JsonDocument document;
   if (Status parsed = document.parse(*text, file_name); !parsed) return std::move(parsed).error();
-  return read_exported_program(document.root(), file_name, payloads.payloads());
+  return read_exported_program(document.root(), file_name, payloads.payloads(), operators);
 }
 
 }  // namespace detail
@@ -252,10 +252,13 @@ class PayloadReader {
 ///
 /// Errors, with the member of the archive and the node: `file_unreadable`, `file_malformed`;
 /// `schema_unsupported` for another major version than 8; `unknown_dtype`; `unsupported` for a program with
-/// parts that fxpass has no place for; `invalid_graph` for one that is not sound. O(size of the program): the
-/// data of tensors is not read. See examples/guide.cpp.
-[[nodiscard]] inline auto read_pt2(std::string_view path) -> Expected<Module<>> {
-  return detail::finish_reading(detail::Archive::open(path).and_then(detail::read_archive), path);
+/// parts that fxpass has no place for; `invalid_graph` for one that is not sound; `invalid_option` where
+/// `operators`, the schemas of custom operators that an export does not hold, are contradicted by a call. O(size of
+/// the program): the data of tensors is not read. See examples/guide.cpp.
+[[nodiscard]] inline auto read_pt2(std::string_view path, const CustomOperators* operators = nullptr)
+    -> Expected<Module<>> {
+  const auto read = [&](const detail::Archive& archive) { return detail::read_archive(archive, operators); };
+  return detail::finish_reading(detail::Archive::open(path).and_then(read), path, operators);
 }
 
 }  // namespace fxpass

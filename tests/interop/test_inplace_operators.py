@@ -493,9 +493,15 @@ def bytes_after_a_broadcast(x):
     return x.view(torch.float64) * 1
 
 
+def bytes_of_a_shape_after_a_broadcast(x):
+    x.copy_(x[0, 0].clone())
+    return x.reshape(8, 3).view(torch.bfloat16).view(torch.float32) * 1
+
+
 @pytest.mark.parametrize(
     "function",
     [
+        bytes_of_a_shape_after_a_broadcast,
         window_after_a_broadcast,
         window_after_a_broadcast_to_one_of_two,
         window_after_a_transposed_copy,
@@ -508,6 +514,18 @@ def test_memory_is_that_of_the_tensor_written(fxpassc, tmp_path, function):
     x = torch.arange(24.0).reshape(4, 6)
     dump(torch.fx.symbolic_trace(function), tmp_path / "graph.json", [x.clone()])
     check_rewritten(fxpassc, tmp_path, lambda x: (function(x),), x)
+
+
+def window_of_negated_numbers(x):
+    negated = torch.ops.aten._neg_view.default(x)
+    negated.div_(2)
+    return negated.as_strided((1,), (2,), 5) * 1
+
+
+def test_a_window_that_cannot_be_made_anew(fxpassc, tmp_path):
+    dump(torch.fx.symbolic_trace(window_of_negated_numbers), tmp_path / "graph.json", [torch.arange(6.0)])
+    result = fxpassc.run("compile", tmp_path / "graph.json", "-o", tmp_path / "out.py")
+    assert result.returncode == 1 and "cannot make that view anew" in result.stderr
 
 
 def transposed_input(x):

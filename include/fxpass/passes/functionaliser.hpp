@@ -63,6 +63,13 @@ class Functionaliser {
     grow();
     return version_of(view) == 0 || (is_current(view) && values_[view].node == id);
   }
+  /// Whether nothing has been written into the storage of `id` so far.
+  [[nodiscard]] constexpr auto is_unwritten(NodeId id) -> bool {
+    const std::uint32_t view = analysis_->view_of(id);
+    if (view == no_view) return true;
+    grow();
+    return version_of(view) == 0;
+  }
   /// Whether `id` is a list of views, whose members are read in its stead where it is not the newest.
   [[nodiscard]] constexpr auto is_list(NodeId id) const -> bool {
     const std::uint32_t view = analysis_->view_of(id);

@@ -18768,6 +18768,13 @@ class Functionaliser {
     grow();
     return version_of(view) == 0 || (is_current(view) && values_[view].node == id);
   }
+  /// Whether nothing has been written into the storage of `id` so far.
+  [[nodiscard]] constexpr auto is_unwritten(NodeId id) -> bool {
+    const std::uint32_t view = analysis_->view_of(id);
+    if (view == no_view) return true;
+    grow();
+    return version_of(view) == 0;
+  }
   /// Whether `id` is a list of views, whose members are read in its stead where it is not the newest.
   [[nodiscard]] constexpr auto is_list(NodeId id) const -> bool {
     const std::uint32_t view = analysis_->view_of(id);
@@ -19239,7 +19246,7 @@ class OutOfPlaceRewriter {
   /// view of one, that nobody has written. A window into memory has to be one of the whole input, which has to be contiguous,
   /// since HLO knows no memory beside that of the operand.
   [[nodiscard]] constexpr auto has_eager_strides(const Graph& graph, NodeId operand, ops::ViewRule rule) -> bool {
-    if (operand == no_node || !values_.is_newest(operand)) return false;
+    if (operand == no_node || !values_.is_unwritten(operand)) return false;
     const std::uint32_t view = analysis_->view_of(operand);
     if (view == no_view) return false;
     const NodeId base = analysis_->storage_of(view).base;
@@ -19256,6 +19263,7 @@ class OutOfPlaceRewriter {
     if (analysis_->view(view).step.is_opaque()) {
       if (values_.changes_operands() && !has_eager_strides(sweep.graph(), operand, ops::ViewRule::bitcast))
         return stale_error(sweep.graph(), id, id);
+      if (Status done = read_operands(sweep); !done) return done;
       values_.define(id);
       return {};
     }

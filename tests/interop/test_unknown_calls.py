@@ -74,6 +74,12 @@ def test_stays_in_python(fxpassc_path, tmp_path):
     assert torch.equal(result, 2 * (number() + 1))
 
 
+@pytest.mark.parametrize("name", ["torch._assert_async", "torch.ops.aten._assert_async.default"])
+def test_assertions_write_nothing(fxpassc_path, tmp_path, name):
+    gm = doubled((bump, "x"), ("add_", "row", 1))
+    assert "dynamic-update-slice" in compiled(fxpassc_path, tmp_path, gm, "hlo-text", name)
+
+
 @pytest.mark.parametrize("emit", ["hlo-text", "fx-python"])
 @pytest.mark.parametrize("order", [1, -1])
 def test_not_beside_a_write(fxpassc_path, tmp_path, emit, order):

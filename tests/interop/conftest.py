@@ -37,7 +37,7 @@ class Fxpassc:
 
     def compile(self, program, emit="hlo-text", *options):
         """Compile the file `program`; returns what was emitted (a proto as bytes) and the signature."""
-        out = self.directory / (pathlib.Path(program).stem + SUFFIX[emit])
+        out = self.directory / ("compiled_" + pathlib.Path(program).stem + SUFFIX[emit])
         signature = out.with_suffix(".signature.json")
         result = self.run("compile", program, "-o", out, "--emit", emit, "--signature", signature, *options)
         assert result.returncode == 0, result.stderr

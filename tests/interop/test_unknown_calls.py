@@ -55,7 +55,6 @@ UNSEEN = [
     "torch._C._autograd._set_data_attr",
     "torch.no_such_function",
     "torch.ops.higher_order.no_such_operator",
-    "torch.ops.aten.no_such_operator.default",
 ]
 
 

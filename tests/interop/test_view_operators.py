@@ -40,7 +40,6 @@ NOT_LOWERED = {
     r"dropout": "dropout in training",
     r"getitem\(.*False": "False or several of True",
     r"(as_strided_copy|_reshape_alias)\S*\(.*(reversed|part)$": "itself a window into memory",
-    r"(Tensor\.float|torch\.dequantize)\(complex": "would lose the imaginary part",
 }
 REFUSED = {"fx-python": NOT_REWRITTEN, "hlo-text": {**NOT_REWRITTEN, **NOT_LOWERED}}
 # Operators that PyTorch itself does not trace: which elements they view the values of tensors say.

@@ -16483,7 +16483,7 @@ namespace detail {
 
 /// Whether a call may write for all that is known: of something that is none of PyTorch's operators and has no schema, such as a
 /// function of the user's own, or of a module. Python's own functions do not, nor do assertions, nor what runs graphs, which are
-/// looked into.
+/// looked into; and names of ATen say whether they do.
 [[nodiscard]] constexpr auto may_write_unseen(const Graph& graph, NodeId id) -> bool {
   if (graph.node(id).kind == NodeKind::call_module) return true;
   if (graph.node(id).op == OpId{}) return false;
@@ -16491,7 +16491,8 @@ namespace detail {
   if (op.row != ops::no_row || op.schema != TextId{} || op.view != ops::ViewRule::none || graph.runs_graphs(id)) return false;
   if (is_functional_form(graph, op) || is_functional_form_of_bases(graph, op)) return false;
   const std::string_view name = graph.text(op.spelling);
-  for (const std::string_view pure : {"_operator.", "builtins.", "math.", "operator.", "torch._assert", "torch._check"})
+  for (const std::string_view pure : {"_operator.", "builtins.", "math.", "operator.", "torch._assert", "torch._check",
+                                      "torch.ops.aten.", "torch.ops.prims."})
     if (name.starts_with(pure)) return false;
   bool takes_tensor = false;
   graph.for_each_operand(id, [&](NodeId operand) {
@@ -16710,9 +16711,6 @@ class AliasAnalyser {
   /// and has one value.
   constexpr auto meet_unknown(const Graph& graph, NodeId id) -> Status {
     Status met;
-    // ATen's names say whether they write.
-    for (const std::string_view known : {"torch.ops.aten.", "torch.ops.prims."})
-      if (graph.target(id).starts_with(known)) return met;
     graph.for_each_operand(id, [&](NodeId operand) {
       const std::uint32_t view = view_of(graph, operand);
       if (view == no_view || !met) return;

@@ -254,7 +254,7 @@ class DecoderStep(CachedStep):
 
     def __init__(self, architecture):
         super().__init__(architecture)
-        config = self.config
+        config = self.config.get_text_config(decoder=True)
         self.cache = StaticCache(config, max_cache_len=self.LENGTH)
         heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
         heads = 1 if getattr(config, "multi_query", False) else heads
@@ -344,9 +344,11 @@ STEPS = {
     "state space": StateSpaceStep,
     "encoder-decoder": EncoderDecoderStep,
     "audio": EncoderDecoderStep,
+    "multimodal": DecoderStep,
 }
-# All that generate text: wav2vec2 gives each piece of sound a token, with no cache.
-GENERATORS = [name for name, row in ARCHITECTURES.items() if row.kind in STEPS and name != "wav2vec2"]
+# These generate nothing: wav2vec2 gives each piece of sound a token, the others compare texts with images.
+WITHOUT_CACHE = {"wav2vec2", "clip", "siglip"}
+GENERATORS = [name for name, row in ARCHITECTURES.items() if row.kind in STEPS and name not in WITHOUT_CACHE]
 
 
 def prepared(make, row):

@@ -5749,6 +5749,10 @@ namespace detail {
 [[nodiscard]] constexpr auto is_functional_form_of_bases(const Graph& graph, const Operator& op) -> bool {
   return op.kind == NodeKind::call_function && op.row == ops::no_row && graph.text(op.spelling) == functional_form_of_bases;
 }
+/// Whether calls of `op` are of either form.
+[[nodiscard]] constexpr auto is_either_functional_form(const Graph& graph, const Operator& op) -> bool {
+  return is_functional_form(graph, op) || is_functional_form_of_bases(graph, op);
+}
 
 /// Of each result of node `id`, a call of the first form, how many tensors it is that are computed anew: the new value of a
 /// list is one for each member; None is none, nor is a result that is the new value of a parameter once more. O(schema length).
@@ -16489,7 +16493,7 @@ namespace detail {
   if (graph.node(id).op == OpId{}) return false;
   const Operator& op = graph.op(id);
   if (op.row != ops::no_row || op.schema != TextId{} || op.view != ops::ViewRule::none || graph.runs_graphs(id)) return false;
-  if (is_functional_form(graph, op) || is_functional_form_of_bases(graph, op)) return false;
+  if (is_either_functional_form(graph, op)) return false;
   const std::string_view name = graph.text(op.spelling);
   for (const std::string_view pure : {"_operator.", "builtins.", "math.", "operator.", "torch._assert", "torch._check",
                                       "torch.ops.aten.", "torch.ops.prims."})
@@ -16799,7 +16803,7 @@ class AliasAnalyser {
       return {};
     }
     // What is written is a copy of the operand; a result that is what was written is two of the results.
-    if (is_functional_form(graph, op) || is_functional_form_of_bases(graph, op)) {
+    if (is_either_functional_form(graph, op)) {
       if (ops::Schema(graph.schema(op)).returns_alias()) add_unknown(graph, id);
       return {};
     }
@@ -36755,7 +36759,7 @@ class FxJsonWriter {
     for (const Operator& op : graph_.operators()) {
       const std::string_view schema = graph_.text(op.schema);
       if (schema.find('(') == std::string_view::npos) continue;
-      const bool is_functional = is_functional_form(graph_, op) || is_functional_form_of_bases(graph_, op);
+      const bool is_functional = is_either_functional_form(graph_, op);
       Text target(graph_.text(op.spelling));
       if (is_functional) {  // the schema is that of the operator that is called
         target = text_of("torch.ops.", graph_.schema(op).name());
@@ -36777,7 +36781,7 @@ class FxJsonWriter {
     for (const Operator& other : graph_.operators()) {
       is_before = is_before && &other != &op;
       if (other.schema == TextId{} || &other == &op) continue;
-      const bool is_functional = is_functional_form(graph_, other) || is_functional_form_of_bases(graph_, other);
+      const bool is_functional = is_either_functional_form(graph_, other);
       if (graph_.text(other.spelling) == target) return true;
       if (is_before && is_functional && text_of("torch.ops.", graph_.schema(other).name()) == target) return true;
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fxpass/graph/print.hpp>
-#include <fxpass/graph/verify.hpp>
 #include <fxpass/lower/lower.hpp>
 #include <fxpass/passes/default_pipeline.hpp>
 
@@ -10,6 +9,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "rewriting.hpp"
 #include "twice.hpp"
 
 // Operators outside of PyTorch's own that write: what calls of them become, what is refused, and how they are lowered. Whether
@@ -18,6 +18,7 @@
 namespace {
 
 using namespace fxpass;
+using namespace fxpass::testing;
 
 constexpr std::string_view axpy = "torch.ops.mylib.axpy.default";
 constexpr std::string_view pair = "torch.ops.mylib.pair.default";
@@ -51,29 +52,9 @@ struct Program {
   }
 };
 
-constexpr auto run(GraphBuilder&& builder) -> Expected<Graph> {
-  const auto passes = get_default_pass_manager();
-  auto module = passes(Module<>(std::move(builder).finish()));
-  if (!module) return std::move(module).error();
-  return std::move(*module).graph();
+constexpr auto refused(GraphBuilder&& builder, std::string_view part) -> bool {
+  return testing::refused(std::move(builder), DiagnosticCode::unsupported_mutation, part);
 }
-/// The program after the passes, as text, or the errors.
-constexpr auto rewritten(GraphBuilder&& builder) -> Text {
-  const auto graph = run(std::move(builder));
-  if (!graph) return text_of(graph.error());
-  if (Status valid = verify(*graph); !valid) return text_of("not valid: ", valid.error());
-  return text_of(*graph);
-}
-constexpr auto contains(const Text& text, std::string_view part) -> bool {
-  return text.view().find(part) != std::string_view::npos;
-}
-constexpr auto refused(GraphBuilder&& builder, std::string_view part,
-                       DiagnosticCode code = DiagnosticCode::unsupported_mutation) -> bool {
-  const auto graph = run(std::move(builder));
-  return !graph && graph.error().size() == 1 && graph.error().front().code == code &&
-         contains(graph.error().front().message, part) && !graph.error().front().node.empty();
-}
-constexpr auto accepted(GraphBuilder&& builder) -> bool { return run(std::move(builder)).has_value(); }
 
 constexpr auto a_call_gives_the_new_value_of_what_it_writes() -> bool {
   Program p;

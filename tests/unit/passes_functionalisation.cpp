@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fxpass/graph/print.hpp>
-#include <fxpass/graph/verify.hpp>
-#include <fxpass/passes/default_pipeline.hpp>
 
 #include <string_view>
 
+#include "rewriting.hpp"
 #include "twice.hpp"
 
 // What becomes of single writes: the shape of the rewritten program, and what is refused, each refusal beside a program
@@ -13,6 +12,7 @@
 namespace {
 
 using namespace fxpass;
+using namespace fxpass::testing;
 
 /// A graph under construction with `x`, an input of f32[4, 3].
 struct Program {
@@ -25,29 +25,6 @@ struct Program {
     return b.placeholder(name, b.tensor(dtype, sizes));
   }
 };
-
-constexpr auto run(GraphBuilder&& builder) -> Expected<Graph> {
-  const auto passes = get_default_pass_manager();
-  auto module = passes(Module<>(std::move(builder).finish()));
-  if (!module) return std::move(module).error();
-  return std::move(*module).graph();
-}
-/// The program after the passes, as text, or the errors.
-constexpr auto rewritten(GraphBuilder&& builder) -> Text {
-  const auto graph = run(std::move(builder));
-  if (!graph) return text_of(graph.error());
-  if (Status valid = verify(*graph); !valid) return text_of("not valid: ", valid.error());
-  return text_of(*graph);
-}
-constexpr auto contains(const Text& text, std::string_view part) -> bool {
-  return text.view().find(part) != std::string_view::npos;
-}
-constexpr auto refused(GraphBuilder&& builder, DiagnosticCode code, std::string_view part) -> bool {
-  const auto graph = run(std::move(builder));
-  return !graph && graph.error().size() == 1 && graph.error().front().code == code &&
-         contains(graph.error().front().message, part) && !graph.error().front().node.empty();
-}
-constexpr auto accepted(GraphBuilder&& builder) -> bool { return run(std::move(builder)).has_value(); }
 
 constexpr auto a_write_to_an_input_becomes_an_output() -> bool {
   Program p;

@@ -54,7 +54,7 @@ class FxJsonWriter {
     for (const Operator& op : graph_.operators()) {
       const std::string_view schema = graph_.text(op.schema);
       if (schema.find('(') == std::string_view::npos) continue;
-      const bool is_functional = is_functional_form(graph_, op) || is_functional_form_of_bases(graph_, op);
+      const bool is_functional = is_either_functional_form(graph_, op);
       Text target(graph_.text(op.spelling));
       if (is_functional) {  // the schema is that of the operator that is called
         target = text_of("torch.ops.", graph_.schema(op).name());
@@ -76,7 +76,7 @@ class FxJsonWriter {
     for (const Operator& other : graph_.operators()) {
       is_before = is_before && &other != &op;
       if (other.schema == TextId{} || &other == &op) continue;
-      const bool is_functional = is_functional_form(graph_, other) || is_functional_form_of_bases(graph_, other);
+      const bool is_functional = is_either_functional_form(graph_, other);
       if (graph_.text(other.spelling) == target) return true;
       if (is_before && is_functional && text_of("torch.ops.", graph_.schema(other).name()) == target) return true;
     }

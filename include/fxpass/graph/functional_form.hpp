@@ -38,6 +38,10 @@ namespace detail {
 [[nodiscard]] constexpr auto is_functional_form_of_bases(const Graph& graph, const Operator& op) -> bool {
   return op.kind == NodeKind::call_function && op.row == ops::no_row && graph.text(op.spelling) == functional_form_of_bases;
 }
+/// Whether calls of `op` are of either form.
+[[nodiscard]] constexpr auto is_either_functional_form(const Graph& graph, const Operator& op) -> bool {
+  return is_functional_form(graph, op) || is_functional_form_of_bases(graph, op);
+}
 
 /// Of each result of node `id`, a call of the first form, how many tensors it is that are computed anew: the new value of a
 /// list is one for each member; None is none, nor is a result that is the new value of a parameter once more. O(schema length).

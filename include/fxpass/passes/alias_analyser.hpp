@@ -51,7 +51,7 @@ namespace detail {
   if (graph.node(id).op == OpId{}) return false;
   const Operator& op = graph.op(id);
   if (op.row != ops::no_row || op.schema != TextId{} || op.view != ops::ViewRule::none || graph.runs_graphs(id)) return false;
-  if (is_functional_form(graph, op) || is_functional_form_of_bases(graph, op)) return false;
+  if (is_either_functional_form(graph, op)) return false;
   const std::string_view name = graph.text(op.spelling);
   for (const std::string_view pure : {"_operator.", "builtins.", "math.", "operator.", "torch._assert", "torch._check",
                                       "torch.ops.aten.", "torch.ops.prims."})
@@ -361,7 +361,7 @@ class AliasAnalyser {
       return {};
     }
     // What is written is a copy of the operand; a result that is what was written is two of the results.
-    if (is_functional_form(graph, op) || is_functional_form_of_bases(graph, op)) {
+    if (is_either_functional_form(graph, op)) {
       if (ops::Schema(graph.schema(op)).returns_alias()) add_unknown(graph, id);
       return {};
     }

@@ -33,7 +33,7 @@ inline void declare(GraphBuilder& builder, const CustomOperators* operators) {
 [[nodiscard]] inline auto check_custom_calls(const Graph& graph, const CustomOperators& operators) -> Status {
   for (NodeId id; id.index < graph.node_count(); ++id.index) {
     const Operator& op = graph.op(id);
-    if (op.schema == TextId{} || is_functional_form(graph, op) || is_functional_form_of_bases(graph, op)) continue;
+    if (op.schema == TextId{} || is_either_functional_form(graph, op)) continue;
     const ops::Schema schema = operators.find(graph.schema(op).name());
     if (schema.empty() || binds(graph, schema.parameters(), graph.arguments(id), false)) continue;
     return error_at(graph, id, DiagnosticCode::invalid_option,

@@ -14636,7 +14636,8 @@ inline constexpr std::string_view unknown_number = "unknown";
 }
 
 /// Whether PyTorch refuses to write `target` while it reads `source` of the same storage: the two overlap, but are not
-/// the same elements in the same order. Where that is too hard to tell PyTorch reads before it writes, so this says no.
+/// the same elements in the same order. PyTorch looks at dense tensors alone; of others it writes some elements before it reads
+/// the last, see `reads_ahead`.
 [[nodiscard]] constexpr auto partially_overlap(const Geometry& target, const Geometry& source) -> bool {
   if (target.element_count() == 0 || source.element_count() == 0) return false;
   if (!is_non_overlapping_and_dense(target) || !is_non_overlapping_and_dense(source)) return false;
@@ -14644,6 +14645,58 @@ inline constexpr std::string_view unknown_number = "unknown";
   const std::int64_t source_end = source.offset + source.element_count();
   if (target.offset == source.offset && target_end == source_end) return !same_places(target, source);
   return target.offset < source_end && source.offset < target_end;
+}
+
+/// The strides of `source` as a tensor of the sizes of `target`, to which it broadcasts; none where it does not. Dimensions of
+/// size 1 that `source` has more of do not count, as in `x[index] = value`. O(rank).
+[[nodiscard]] constexpr auto broadcast_strides(const Geometry& source, const Geometry& target) -> std::optional<Dims> {
+  Dims strides;
+  strides.resize(target.rank(), 0);
+  for (std::uint32_t i = 0; i < source.rank(); ++i) {
+    const std::uint32_t back = source.rank() - i;
+    const std::int64_t size = source.sizes[i];
+    if (size == 1) continue;
+    if (back > target.rank() || size != target.sizes[target.rank() - back]) return std::nullopt;
+    strides[target.rank() - back] = source.strides[i];
+  }
+  return strides;
+}
+
+/// Whether an operator that goes through the places of `target` in ascending order, as PyTorch does, and reads the same element
+/// of `source`, a tensor of the same storage and dtype, before it writes one, never meets one that it has written: they are
+/// the same elements, or those of `source` lie equally far ahead. O(rank).
+[[nodiscard]] constexpr auto reads_ahead(const Geometry& target, const Geometry& source) -> bool {
+  const auto strides = broadcast_strides(source, target);
+  if (!strides || source.offset < target.offset) return false;
+  for (std::uint32_t i = 0; i < target.rank(); ++i)
+    if (target.sizes[i] != 1 && (*strides)[i] != target.strides[i]) return false;
+  if (source.offset == target.offset) return true;
+  std::int64_t reach = 0;
+  const Dims order = storage_order(target);
+  for (std::uint32_t k = order.size(); k-- > 0;) {
+    const auto i = static_cast<std::uint32_t>(order[k]);
+    if (target.sizes[i] == 1) continue;
+    if (target.strides[i] <= reach) return false;
+    reach += (target.sizes[i] - 1) * target.strides[i];
+  }
+  return true;
+}
+
+/// Whether `source` is a part of `target` that leaves out all but one of the elements along some dimensions, as in `x[:] = x[0]`:
+/// a copy that broadcasts it writes each of its own elements onto itself. Of tensors of the same storage and dtype, of which
+/// `target` does not overlap itself. O(rank^2).
+[[nodiscard]] constexpr auto is_broadcast_onto_itself(const Geometry& target, const Geometry& source) -> bool {
+  const auto strides = broadcast_strides(source, target);
+  if (!strides || source.offset < target.offset) return false;
+  std::int64_t rest = source.offset - target.offset;
+  for (const std::int64_t dim : storage_order(target)) {
+    const auto i = static_cast<std::uint32_t>(dim);
+    if (target.sizes[i] == 1 || (*strides)[i] == target.strides[i]) continue;
+    if ((*strides)[i] != 0 || target.strides[i] <= 0) return false;
+    const std::int64_t index = rest / target.strides[i];
+    rest -= (index < target.sizes[i] ? index : target.sizes[i] - 1) * target.strides[i];
+  }
+  return rest == 0;
 }
 
 /// Whether two tensors of one storage certainly have no place in common. Told where each stride of both is a multiple of the
@@ -14825,6 +14878,19 @@ struct SliceArgument {
   if (!item.is_node()) return 1;
   const TensorMeta* meta = graph.tensor(item.node());
   return meta != nullptr && meta->dtype == DType::boolean ? meta->rank : 1;
+}
+/// Whether PyTorch takes a write of `values` at `indices`, items of a Python index or arguments of `index_put_`, for
+/// `masked_fill_`: one mask and no other tensor says where, and there is one value.
+[[nodiscard]] constexpr auto fills_by_mask(const Graph& graph, Span<const Argument> indices, NodeId values) -> bool {
+  std::uint32_t masks = 0;
+  for (const Argument& index : indices) {
+    if (index.is(ArgumentKind::list)) return false;
+    if (!index.is_node() || graph.tensor(index.node()) == nullptr) continue;
+    if (graph.tensor(index.node())->dtype != DType::boolean) return false;
+    ++masks;
+  }
+  const auto geometry = geometry_of(graph, values);
+  return masks == 1 && geometry && geometry->element_count() == 1;
 }
 /// A slice of a dimension of `size`, its bounds wrapped and clamped as Python does. Needs a step of at least 1,
 /// as PyTorch does.
@@ -15237,6 +15303,12 @@ struct View {
   friend constexpr auto operator==(const View&, const View&) -> bool = default;
 };
 
+/// What PyTorch does to the elements of a view when they are read: `is_conj` and `is_neg` of the tensor.
+struct LazyBits {
+  bool conjugate = false;
+  bool negative = false;
+};
+
 /// One storage, as far as the graph shows it.
 struct Storage {
   NodeId base = no_node;         ///< placeholder, attribute or the call that made it
@@ -15310,6 +15382,27 @@ class AliasAnalysis {
   /// Whether several elements of a view share a place. Needs `has_geometry`.
   [[nodiscard]] constexpr auto overlaps_itself(const View& v) const -> bool {
     return !is_row_major_without_overlap(sizes(v), strides(v)) && fxpass::overlaps_itself(geometry(v));
+  }
+
+  /// Whether the elements of a view are others than those that are stored. O(depth of the view).
+  [[nodiscard]] constexpr auto lazy_bits(std::uint32_t view) const -> LazyBits {
+    LazyBits bits;
+    bool is_part = false;  // of complex numbers: the real one, or
+    bool is_imaginary = false;  // the imaginary one, which is negative of those that are conjugated
+    std::int64_t selected = 0;
+    for (std::uint32_t v = view; v != no_view; v = views_[v].parent) {
+      const ViewStep& step = views_[v].step;
+      if (step.kind == ViewStep::Kind::negate || (step.kind == ViewStep::Kind::conjugate && is_imaginary))
+        bits.negative = !bits.negative;
+      else if (step.kind == ViewStep::Kind::conjugate && !is_part)
+        bits.conjugate = !bits.conjugate;
+      else if (step.kind == ViewStep::Kind::bitcast && is_complex(views_[views_[v].parent].dtype)) {
+        is_part = true;
+        is_imaginary = selected == 1;
+      }
+      selected = step.kind == ViewStep::Kind::select ? step.start : 0;
+    }
+    return bits;
   }
 
   // Growing it -------------------------------------------------------------------------------------------------------
@@ -15432,6 +15525,14 @@ namespace detail {
     return arguments[0].is_node() ? arguments[0].node() : no_node;
   if (const NodeId self = call.operand("self"); self != no_node) return self;
   return call.operand("input");
+}
+
+/// Whether PyTorch takes a call of `index_put_` for `masked_fill_`, see `fills_by_mask`.
+[[nodiscard]] constexpr auto is_put_by_mask(const Call& call) -> bool {
+  const auto indices = call.list("indices");
+  const NodeId values = call.operand("values");
+  const bool adds = call.boolean("accumulate").value_or(true);
+  return indices && values != no_node && !adds && fills_by_mask(call.graph(), *indices, values);
 }
 
 /// What a call gives for its `out=` tensors, in the order of the results: `out=y`, `values=v, indices=i`, `out=(v, i)`. None
@@ -16034,7 +16135,11 @@ class ViewRules {
       case ops::ViewRule::identity:
       case ops::ViewRule::only_one: return parent;
       case ops::ViewRule::identity_if_real: return is_complex(from.dtype) ? std::nullopt : std::optional(parent);
-      case ops::ViewRule::identity_if_resolved: return is_lazy(parent) ? std::nullopt : std::optional(parent);
+      case ops::ViewRule::identity_if_resolved: {
+        const LazyBits bits = analysis_.lazy_bits(parent);
+        const bool copies = call.schema().base() == "aten.resolve_neg" ? bits.negative : bits.conjugate;
+        return copies ? std::nullopt : std::optional(parent);
+      }
       case ops::ViewRule::identity_if_same_size: {
         const auto sizes = result_sizes(id);
         if (!sizes || !from.has_geometry) return make_.opaque(parent, id);
@@ -16372,16 +16477,6 @@ class ViewRules {
       for (std::uint32_t k = result.size() - 1; k > 0 && result[k - 1] > result[k]; --k) std::swap(result[k - 1], result[k]);
     }
     return result;
-  }
-  /// Whether elements of the view are other than those that are stored: it conjugates or negates, and not twice.
-  [[nodiscard]] constexpr auto is_lazy(std::uint32_t view) const -> bool {
-    bool conjugates = false;
-    bool negates = false;
-    for (std::uint32_t v = view; v != no_view; v = analysis_.view(v).parent) {
-      conjugates = conjugates != (analysis_.view(v).step.kind == ViewStep::Kind::conjugate);
-      negates = negates != (analysis_.view(v).step.kind == ViewStep::Kind::negate);
-    }
-    return conjugates || negates;
   }
 
   [[nodiscard]] constexpr auto swap(std::uint32_t parent, std::uint32_t a, std::uint32_t b) const
@@ -17155,6 +17250,15 @@ class AliasAnalyser {
       if (Status recorded = record(graph, id, view, i, false); !recorded) return recorded;
     }
     if (Status refused = check_members(graph, id, views.view()); !refused) return refused;
+    for (const Argument& list : graph.arguments(id)) {
+      Pool<std::int64_t> read;
+      if (!add_views(graph, list, read) || read.size() != views.size()) continue;
+      for (std::uint32_t i = 0; i < views.size(); ++i)
+        if (Status refused = check_side_by_side(graph, id, static_cast<std::uint32_t>(views[i]),
+                                                static_cast<std::uint32_t>(read[i]));
+            !refused)
+          return refused;
+    }
     if (!views.empty() || (self && self->is_sequence() && graph.children(*self).empty())) return {};
     return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                     text_of(graph.target(id), " writes into a list of which not each member is a tensor of this graph"));
@@ -17358,30 +17462,29 @@ class AliasAnalyser {
                     text_of("reads '", graph.name(shared), "', which may share memory with the out= tensor that it writes; "
                             "clone() the operand first"));
   }
-  /// Whether eager's in-place operator meets in its other operands what it has written already, where they share memory: what
-  /// it gives then hangs on the order in which it goes through them.
+  /// Whether eager's in-place operator meets in its other operands what it has written already, wherever the two share memory:
+  /// it does not go through them side by side.
   [[nodiscard]] static constexpr auto reads_while_it_writes(std::string_view base) -> bool {
     for (const std::string_view one : {"aten.addbmm_", "aten.addmm_", "aten.addmv_", "aten.addr_", "aten.baddbmm_",
-                                       "aten.embedding_renorm_", "aten.index_reduce_", "aten.masked_scatter_", "aten.put_",
-                                       "aten.scatter_reduce_"})
+                                       "aten.embedding_renorm_", "aten.index_add_", "aten.index_copy_", "aten.index_fill_",
+                                       "aten.index_put_", "aten.index_reduce_", "aten.masked_scatter_", "aten.put_",
+                                       "aten.scatter_", "aten.scatter_add_", "aten.scatter_reduce_"})
       if (base == one) return true;
     return false;
   }
-  /// Refuses operands beside the one that is written that may share memory with it, where that counts.
-  [[nodiscard]] constexpr auto check_apart(const Graph& graph, NodeId id, std::uint32_t view_id) -> Status {
-    NodeId shared = no_node;
-    bool is_self = true;
-    graph.for_each_operand(id, [&](NodeId operand) {
-      const std::uint32_t other = analysis_->view_of(current(operand));
-      const bool is_target = is_self && other == view_id;
-      if (is_target) is_self = false;
-      if (is_target || other == no_view || !may_share(other, view_id)) return;
-      if (!is_apart(analysis_->view(other), analysis_->view(view_id))) shared = operand;
-    });
-    if (shared == no_node || !reads_while_it_writes(graph.schema(graph.op(id)).base())) return {};
-    return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                    text_of("reads '", graph.name(shared), "', which may share memory with the tensor that it writes; clone() "
-                            "the operand first"));
+  /// The operand that a call takes as a number before it writes anything: the value that it fills with; `no_node` if there is none.
+  [[nodiscard]] constexpr auto number_of(const Graph& graph, NodeId id) -> NodeId {
+    const ops::WriteRule rule = graph.op(id).write_rule;
+    if (rule == ops::WriteRule::setitem) {
+      const NodeId value = graph.arguments(id)[2].is_node() ? graph.arguments(id)[2].node() : no_node;
+      return value != no_node && fills_by_mask(graph, index_items(graph, graph.arguments(id)[1]).view(), value) ? value : no_node;
+    }
+    if (rule == ops::WriteRule::fill) return call_of(graph, id).operand("value");
+    if (rule != ops::WriteRule::same_dtype) return no_node;
+    const std::string_view base = graph.schema(graph.op(id)).base();
+    if (base == "aten.masked_fill_" || base == "aten.index_fill_") return call_of(graph, id).operand("value");
+    if (base != "aten.index_put_") return no_node;
+    return detail::is_put_by_mask(call_of(graph, id)) ? call_of(graph, id).operand("values") : no_node;
   }
 
   /// Refuses lists in which a tensor that is written and another one overlap without being the same. O(members) where those
@@ -17434,32 +17537,77 @@ class AliasAnalyser {
     return found && found->parameter.written;
   }
 
-  /// Refuses a target of which an operand that is read is a shifted part.
+  /// Refuses a call that reads what it writes, unless reading all of it first is what PyTorch does, or amounts to the same.
   [[nodiscard]] constexpr auto check_overlap(const Graph& graph, NodeId id, std::uint32_t view_id) -> Status {
-    const View& target = analysis_->view(view_id);
     const ops::WriteRule rule = graph.op(id).write_rule;
-    if (rule == ops::WriteRule::out) return check_out_overlap(graph, id, view_id);
-    if (rule == ops::WriteRule::same_dtype)  // as each operator that reads while it writes
-      if (Status refused = check_apart(graph, id, view_id); !refused) return refused;
-    if (!target.has_geometry) return {};
-    bool overlaps = false;
+    switch (rule) {
+      case ops::WriteRule::out: return check_out_overlap(graph, id, view_id);
+      case ops::WriteRule::kernel:    // whose operands are its own affair,
+      case ops::WriteRule::custom:    // which has seen to it that all others are apart,
+      case ops::WriteRule::each:      // of which each member is looked at with its own operands,
+      case ops::WriteRule::diagonal:  // and which reads a number alone.
+        return {};
+      default: break;
+    }
+    Status status;
+    bool is_self = rule != ops::WriteRule::setitem;  // which reads its value and its index alone
     const auto check = [&](NodeId operand) {
       const std::uint32_t other = analysis_->view_of(current(operand));
-      if (other == no_view || other == view_id) return;
-      const View& source = analysis_->view(other);
-      if (source.storage == target.storage && source.has_geometry)
-        overlaps = overlaps || overlap(target, source);
+      const bool is_target = is_self && other == view_id;
+      if (is_target) is_self = false;
+      if (!status || is_target || other == no_view || !may_share(other, view_id)) return;
+      if (is_apart(analysis_->view(other), analysis_->view(view_id)) || operand == number_of(graph, id)) return;
+      if (!goes_side_by_side(graph, id))
+        status = error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                          text_of("reads '", graph.name(operand), "', which may share memory with the tensor that it writes; "
+                                  "clone() the operand first"));
+      else
+        status = check_side_by_side(graph, id, view_id, other);
     };
-    // setitem does not read what it writes into; a kernel's operands are its own affair.
     if (rule == ops::WriteRule::setitem)
-      graph.for_each_operand(graph.arguments(id)[2], check);
-    else if (rule != ops::WriteRule::kernel && rule != ops::WriteRule::each && rule != ops::WriteRule::diagonal &&
-             rule != ops::WriteRule::custom)  // which has seen to it that all others are apart
+      for (const Argument& read : graph.arguments(id).subspan(1)) graph.for_each_operand(read, check);
+    else
       graph.for_each_operand(id, check);
-    if (!overlaps) return {};
-    return error_at(graph, id, DiagnosticCode::eager_would_raise,
-                    text_of("writes into part of '", graph.name(analysis_->storage_of(view_id).base),
-                            "' while it reads an overlapping part; PyTorch raises here, clone() the operand first"));
+    return status;
+  }
+  /// Whether a call goes through what it writes and what it reads element by element: not where indices say what is written.
+  [[nodiscard]] static constexpr auto goes_side_by_side(const Graph& graph, NodeId id) -> bool {
+    const ops::WriteRule rule = graph.op(id).write_rule;
+    if (rule == ops::WriteRule::same_dtype) return !reads_while_it_writes(graph.schema(graph.op(id)).base());
+    if (rule != ops::WriteRule::setitem) return true;
+    for (const Argument& item : index_items(graph, graph.arguments(id)[1]))
+      if (item.is_node() || item.is(ArgumentKind::list)) return false;
+    return true;
+  }
+  /// Refuses views that overlap, the one to be written while the other one is read element by element: where PyTorch does, and
+  /// where it gives something else than reading first.
+  [[nodiscard]] constexpr auto check_side_by_side(const Graph& graph, NodeId id, std::uint32_t written, std::uint32_t read) const
+      -> Status {
+    const View& target = analysis_->view(written);
+    const View& source = analysis_->view(read);
+    if (written == read || source.storage != target.storage || !target.has_geometry || !source.has_geometry ||
+        is_apart(source, target))
+      return {};
+    const auto refused = [&](DiagnosticCode code, std::string_view why) {
+      return error_at(graph, id, code,
+                      text_of("writes into part of '", graph.name(analysis_->storage_of(written).base),
+                              "' while it reads an overlapping part; ", why, ", clone() the operand first"));
+    };
+    const Geometry to = analysis_->geometry(target);
+    const Geometry from = analysis_->geometry(source);
+    // setitem expands the value before it copies, and what is expanded is not dense.
+    const bool expands = graph.op(id).write_rule == ops::WriteRule::setitem && from.element_count() != to.element_count();
+    if (!expands && overlap(target, source)) return refused(DiagnosticCode::eager_would_raise, "PyTorch raises here");
+    const bool reads_what_was = reads_ahead(to, from) || (is_copy(graph, id) && is_broadcast_onto_itself(to, from));
+    if (source.dtype == target.dtype && reads_what_was) return {};
+    return refused(DiagnosticCode::unsupported_mutation,
+                   "what that gives hangs on the order in which PyTorch goes through them");
+  }
+  /// Whether elements are written as they are read.
+  [[nodiscard]] static constexpr auto is_copy(const Graph& graph, NodeId id) -> bool {
+    const Operator& op = graph.op(id);
+    return op.write_rule == ops::WriteRule::copy || op.write_rule == ops::WriteRule::setitem ||
+           (op.write_rule == ops::WriteRule::each && graph.schema(op).base() == "aten._foreach_copy_");
   }
 
   struct Shared {
@@ -19155,6 +19303,7 @@ class OutOfPlaceRewriter {
     Status done = rewrite(sweep);
     if (values_.changes_operands() && !wants_every_node_) {
       wants_every_node_ = true;
+      first_change_ = sweep.id();
       sweep.want_every_node();
     }
     return done;
@@ -19238,7 +19387,8 @@ class OutOfPlaceRewriter {
       if (!has_eager_strides(sweep.graph(), operand, view)) return make_anew(sweep, operand);
     }
     if (Status done = read_operands(sweep); !done) return done;
-    if (view == ops::ViewRule::reshape && first_operand(sweep.graph(), id) != operand) retarget_to_reshape(sweep);
+    if (view == ops::ViewRule::reshape && values_.changes_operands() && !has_eager_strides(sweep.graph(), operand, view))
+      retarget_to_reshape(sweep);
     values_.define(id);
     return {};
   }
@@ -19247,15 +19397,16 @@ class OutOfPlaceRewriter {
     const ops::ViewRule rule = graph.op(id).view;
     return rule == ops::ViewRule::strided || rule == ops::ViewRule::bitcast || rule == ops::ViewRule::as_complex;
   }
-  /// Whether `operand` certainly lies in memory as its metadata says when the rewritten program runs: it is an input, or a
-  /// view of one, that nobody has written. A window into memory has to be one of the whole input, which has to be contiguous,
-  /// since HLO knows no memory beside that of the operand.
+  /// Whether `operand` certainly lies in memory as its metadata says when the rewritten program runs: it is an input, or was made
+  /// before the first write, or is a view of such a tensor, and nobody has written it. A window into memory has to be one of the
+  /// whole tensor, which has to be contiguous, since HLO knows no memory beside that of the operand.
   [[nodiscard]] constexpr auto has_eager_strides(const Graph& graph, NodeId operand, ops::ViewRule rule) -> bool {
     if (operand == no_node || !values_.is_unwritten(operand)) return false;
     const std::uint32_t view = analysis_->view_of(operand);
     if (view == no_view) return false;
     const NodeId base = analysis_->storage_of(view).base;
-    const bool is_untouched = !values_.changes_operands() || graph.node(base).kind == NodeKind::placeholder;
+    const bool is_untouched =
+        !values_.changes_operands() || base.index < first_change_.index || graph.node(base).kind == NodeKind::placeholder;
     if (rule != ops::ViewRule::strided) return is_untouched;
     const View& v = analysis_->view(view);
     return is_untouched && v.parent == no_view && v.has_geometry && v.offset == 0 && is_contiguous(analysis_->geometry(v));
@@ -19640,24 +19791,13 @@ class OutOfPlaceRewriter {
                                 "PyTorch raises here"));
       if (rule != ops::WriteRule::same_dtype || !parameters[i].is_source || meta->dtype == dtype(view)) continue;
       // PyTorch takes index_put_ of one element by a mask for masked_fill_, which casts.
-      const bool fills = parameters[i].parameter.name == "values" && geometry_of(graph, operand)->element_count() == 1 &&
-                         is_put_by_mask(Call(graph, sweep.id()));
+      const bool fills = parameters[i].parameter.name == "values" && detail::is_put_by_mask(Call(graph, sweep.id()));
       if (!fills)
         return error_at(graph, sweep.id(), DiagnosticCode::eager_would_raise,
                         text_of("'", graph.name(operand), "' is ", dtype_info(meta->dtype).torch_name, ", its target ",
                                 dtype_info(dtype(view)).torch_name, "; PyTorch wants one dtype here"));
     }
     return {};
-  }
-  [[nodiscard]] static constexpr auto is_put_by_mask(const Call& call) -> bool {
-    const auto indices = call.list("indices");
-    if (!indices || call.boolean("accumulate").value_or(true)) return false;
-    for (const Argument& index : *indices) {
-      if (index.is_none()) continue;
-      const TensorMeta* meta = index.is_node() ? call.graph().tensor(index.node()) : nullptr;
-      if (meta == nullptr || meta->dtype != DType::boolean) return false;
-    }
-    return true;
   }
   constexpr auto result_dtype(Sweep& sweep, Span<const TwinParameter> parameters, ops::WriteRule rule,
                               std::uint32_t view) const -> Expected<DType> {
@@ -19705,9 +19845,43 @@ class OutOfPlaceRewriter {
   constexpr auto rewrite_each(Sweep& sweep, Span<const Write> writes) -> Status {
     Pool<Write> targets;  // the analysis' own list may grow
     targets.append(writes);
+    if (Status done = resolve_operands(sweep, targets.view()); !done) return done;
     for (const Write& target : targets)
       if (Status done = rewrite_member(sweep, target); !done) return done;
     return {};
+  }
+  /// What is read conjugated or negated, PyTorch reads before it writes the first member (its MathBitsFallback.h).
+  constexpr auto resolve_operands(Sweep& sweep, Span<const Write> targets) -> Status {
+    resolved_.clear();
+    Pool<std::int64_t> views;
+    sweep.graph().for_each_operand(sweep.id(), [&](NodeId operand) {
+      const std::uint32_t view = analysis_->view_of(operand);
+      if (values_.is_list(operand))
+        views.append(analysis_->order(analysis_->view(view)));
+      else if (view != no_view)
+        views.push_back(view);
+    });
+    for (const std::int64_t number : views) {
+      const auto view = static_cast<std::uint32_t>(number);
+      const LazyBits bits = analysis_->lazy_bits(view);
+      if ((!bits.conjugate && !bits.negative) || !is_storage_written(targets, analysis_->view(view).storage)) continue;
+      const NodeId value = values_.value_of(view, sweep.id());
+      if (value == no_node) return stale_error(sweep.graph(), sweep.id(), analysis_->storage_of(view).base);
+      // A node of its own, which no later write brings up to date.
+      resolved_.push_back({view, emit(sweep, "torch.ops.aten.clone.default", {value}, dtype(view), sizes(view), view, false)});
+    }
+    return {};
+  }
+  [[nodiscard]] constexpr auto is_storage_written(Span<const Write> targets, std::uint32_t storage) const -> bool {
+    for (const Write& target : targets)
+      if (analysis_->view(target.view).storage == storage) return true;
+    return false;
+  }
+  /// The node that `resolve_operands` made for a view; `no_node` if none.
+  [[nodiscard]] constexpr auto resolved(std::uint32_t view) const -> NodeId {
+    for (const ResolvedOperand& operand : resolved_)
+      if (operand.view == view) return operand.value;
+    return no_node;
   }
   constexpr auto rewrite_member(Sweep& sweep, const Write& target) -> Status {
     if (!analysis_->view(target.view).has_geometry) return needs_metadata(sweep, sweep.id());
@@ -19762,11 +19936,18 @@ class OutOfPlaceRewriter {
   }
   constexpr auto member_of(Sweep& sweep, Argument list, std::uint32_t index) -> Expected<Argument> {
     const Graph& graph = sweep.graph();
-    if (list.is_sequence() && index < graph.children(list).size()) return graph.children(list)[index];
+    if (list.is_sequence() && index < graph.children(list).size()) {
+      const Argument member = graph.children(list)[index];
+      const NodeId value = member.is_node() ? resolved(analysis_->view_of(member.node())) : no_node;
+      if (value == no_node) return member;
+      return Argument(value);
+    }
     if (list.is_node() && values_.is_list(list.node())) {
       const View views = analysis_->view(analysis_->view_of(list.node()));
       if (index < views.step.order.count) {
-        const NodeId value = values_.value_of(static_cast<std::uint32_t>(analysis_->order(views)[index]), sweep.id());
+        const auto view = static_cast<std::uint32_t>(analysis_->order(views)[index]);
+        NodeId value = resolved(view);
+        if (value == no_node) value = values_.value_of(view, sweep.id());
         if (value == no_node) return stale_error(graph, sweep.id(), list.node());
         return Argument(value);
       }
@@ -20094,7 +20275,7 @@ class OutOfPlaceRewriter {
       } else if (given) {
         auto newest = read(sweep, *given);
         if (!newest) return std::move(newest).error();
-        value = *newest;
+        value = as_stored(sweep, *newest, p->written);
       }
       arguments.push_back(keyword(sweep, p->name, value));
       if (!p->written) continue;
@@ -20129,6 +20310,36 @@ class OutOfPlaceRewriter {
     sweep.editor().erase(id);
     return {};
   }
+  /// An operand of the functional form as a tensor that the operator can read, or write: PyTorch resolves for each operator what
+  /// is conjugated or negated when it is read, but the functional form is none; and its copy of an expanded tensor is expanded.
+  constexpr auto as_stored(Sweep& sweep, Argument value, bool is_written) -> Argument {
+    Graph& graph = sweep.graph();
+    if (value.is_group()) {
+      Pool<Argument> members;
+      members.append(graph.children(value));
+      for (Argument& member : members) member = as_stored(sweep, member, is_written);
+      return Argument::group(value.kind(), graph.add_arguments(members.view())).with_keyword(value.keyword());
+    }
+    auto geometry = value.is_node() ? geometry_of(graph, value.node()) : std::nullopt;
+    if (!geometry) return value;
+    const std::uint32_t view = analysis_->view_of(value.node());
+    const LazyBits bits = view == no_view ? LazyBits() : analysis_->lazy_bits(view);
+    if (!bits.conjugate && !bits.negative && !(is_written && is_expanded(graph, value.node()))) return value;
+    geometry->strides = contiguous_strides(geometry->sizes.view());
+    geometry->offset = 0;
+    return of_base(sweep, "torch.ops.aten.clone.default",
+                   {value.with_keyword({}), keyword(sweep, "memory_format", MemoryFormat::contiguous_format)}, value.node(),
+                   *geometry);
+  }
+  /// Whether a node is a view, step by step, of an expanded tensor.
+  [[nodiscard]] static constexpr auto is_expanded(const Graph& graph, NodeId id) -> bool {
+    while (id != no_node && graph.node(id).op != OpId{} && graph.op(id).view != ops::ViewRule::none) {
+      const ops::ViewRule rule = graph.op(id).view;
+      if (rule == ops::ViewRule::expand || rule == ops::ViewRule::broadcast_in_dim) return true;
+      id = first_operand(graph, id);
+    }
+    return false;
+  }
   [[nodiscard]] constexpr auto is_empty(std::uint32_t view) const -> bool {
     return analysis_->view(view).has_geometry && analysis_->is_empty(analysis_->view(view));
   }
@@ -20150,7 +20361,7 @@ class OutOfPlaceRewriter {
     Pool<Argument> members;
     const auto add = [&](std::uint32_t view, NodeId value) {
       written.push_back({view, result, members.size(), true, meta_of(sweep.graph(), value)});
-      members.push_back(value);
+      members.push_back(as_stored(sweep, value, true));
     };
     if (given.is_node()) {
       const View list = analysis_->view(analysis_->view_of(given.node()));
@@ -20347,11 +20558,17 @@ class OutOfPlaceRewriter {
   bool has_rewritten_ = false;
   std::uint32_t next_write_ = 0;
   bool wants_every_node_ = false;
+  NodeId first_change_;  ///< the node that was replaced first, once there is one
   Pool<Twin> twins_;  ///< of the operators met so far; few
   Pool<TwinParameter> parameters_;
   ParameterTable parameter_table_;
   Pool<Given> given_;             ///< by parameter; kept for its memory, as is the next
   Pool<Argument> twin_arguments_;
+  struct ResolvedOperand {
+    std::uint32_t view = no_view;
+    NodeId value;
+  };
+  Pool<ResolvedOperand> resolved_;  ///< of the call at hand, what it reads before it writes anything
   NodeId list_ = no_node;  ///< a list of new values that was taken out of a call last,
   NodeId list_call_ = no_node;  ///< of this one,
   std::uint32_t list_result_ = 0;  ///< where it is this result

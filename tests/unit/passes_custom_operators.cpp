@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <iterator>
 #include <string_view>
 
 #include "rewriting.hpp"
@@ -393,52 +392,5 @@ constexpr auto an_operator_has_one_schema() -> bool {
          !both(f, "mylib::f(Tensor(a!) x) -> Tensor(a!)");
 }
 FXPASS_TEST_TWICE(an_operator_has_one_schema)
-
-// Places -----------------------------------------------------------------------------------------------------------------------
-constexpr auto geometry(std::initializer_list<std::int64_t> sizes, std::initializer_list<std::int64_t> strides, std::int64_t offset)
-    -> Geometry {
-  Geometry g;
-  for (const std::int64_t size : sizes) g.sizes.push_back(size);
-  for (const std::int64_t stride : strides) g.strides.push_back(stride);
-  g.offset = offset;
-  return g;
-}
-/// The places, as bits.
-constexpr auto places_of(const Geometry& g) -> std::uint64_t {
-  std::uint64_t bits = 0;
-  for (std::int64_t element = 0; element < g.element_count(); ++element) {
-    std::int64_t place = g.offset;
-    std::int64_t rest = element;
-    for (std::uint32_t i = 0; i < g.rank(); ++i) {
-      place += rest % g.sizes[i] * g.strides[i];
-      rest /= g.sizes[i];
-    }
-    bits |= std::uint64_t{1} << place;
-  }
-  return bits;
-}
-/// Never said of tensors that have a place in common, and said of all parts of one contiguous tensor that have none, but for
-/// those that leave out every other element.
-constexpr auto parts_of_a_tensor_are_told_apart() -> bool {
-  const auto has_step = [](const Geometry& g) { return g.rank() == 2 && g.strides[1] == 2; };
-  const Geometry parts[] = {
-      geometry({4, 2}, {6, 1}, 0),  geometry({4, 2}, {6, 1}, 2),    geometry({4, 2}, {6, 1}, 4), geometry({4}, {6}, 1),
-      geometry({2, 6}, {12, 1}, 6), geometry({2, 3}, {12, 2}, 1),   geometry({6}, {1}, 6),       geometry({3, 4}, {1, 6}, 3),
-      geometry({4, 2, 3}, {6, 3, 1}, 0), geometry({4, 6}, {6, 1}, 0), geometry({4, 1, 3}, {6, 3, 1}, 3), geometry({0, 3}, {6, 1}, 0),
-      geometry({2, 6}, {0, 1}, 0),  geometry({}, {}, 5),
-  };
-  std::uint64_t places[std::size(parts)]{};
-  for (std::size_t i = 0; i < std::size(parts); ++i) places[i] = places_of(parts[i]);
-  for (std::size_t i = 0; i < std::size(parts); ++i)
-    for (std::size_t j = 0; j < std::size(parts); ++j) {
-      const bool apart = are_apart(parts[i], parts[j]);
-      const bool is_true = (places[i] & places[j]) == 0;
-      if (apart != is_true && (apart || (!has_step(parts[i]) && !has_step(parts[j])))) return false;
-    }
-  // Strides that are no multiples of one another: only by the stretches that they reach over.
-  return !are_apart(geometry({2}, {2}, 0), geometry({2}, {3}, 1)) && are_apart(geometry({2}, {2}, 0), geometry({2}, {3}, 3)) &&
-         !are_apart(geometry({3}, {4}, 2), geometry({4, 4}, {4, 1}, 0));
-}
-FXPASS_TEST_TWICE(parts_of_a_tensor_are_told_apart)
 
 }  // namespace

@@ -424,8 +424,7 @@ constexpr auto a_write_into_no_elements_goes_away() -> bool {
   const NodeId view = p.b.call_method("view", {written, -1}, none);
   p.b.output({view});
   const Text text = rewritten(std::move(p.b));
-  return !contains(text, "add") && contains(text, "aten.reshape.default](args = (%empty, [0])") &&
-         contains(text, "return (view,)");
+  return !contains(text, "add") && contains(text, "(args = (%empty, -1)") && contains(text, "return (view,)");
 }
 FXPASS_TEST_TWICE(a_write_into_no_elements_goes_away)
 
@@ -491,6 +490,29 @@ constexpr auto what_pytorch_refuses_is_refused() -> bool {
          refused(expanded("add_"), DiagnosticCode::eager_would_raise, "expanded") && accepted(expanded("fill_"));
 }
 FXPASS_TEST_TWICE(what_pytorch_refuses_is_refused)
+
+constexpr auto what_hangs_on_the_order_of_a_walk_is_refused() -> bool {
+  // Of columns, which have gaps, PyTorch does not refuse it: there it counts which element is read before which is written.
+  const auto shifted_columns = [](std::int64_t to, std::int64_t from, std::string_view write) {
+    Program p;
+    const auto columns = [&](std::int64_t first) {
+      const SymInt sizes[] = {4, 2};
+      const SymInt strides[] = {3, 1};
+      TensorMeta meta;
+      meta.storage_offset = first;
+      const Argument index = p.b.group(ArgumentKind::tuple, {Argument::ellipsis(), p.b.slice(first, first + 2)});
+      return p.b.call_function("operator.getitem", {p.x, index}, p.b.tensor(meta, sizes, strides));
+    };
+    const NodeId target = columns(to);
+    p.b.call_method(write, {target, columns(from)}, p.b.tensor(DType::f32, {4, 2}));
+    return std::move(p.b);
+  };
+  return refused(shifted_columns(1, 0, "copy_"), DiagnosticCode::unsupported_mutation, "order") &&
+         refused(shifted_columns(1, 0, "add_"), DiagnosticCode::unsupported_mutation, "order") &&
+         accepted(shifted_columns(0, 1, "copy_")) && accepted(shifted_columns(0, 1, "add_")) &&
+         accepted(shifted_columns(1, 1, "add_"));
+}
+FXPASS_TEST_TWICE(what_hangs_on_the_order_of_a_walk_is_refused)
 
 /// In two halves, each of which fits into clang's limit of steps.
 constexpr auto refuses_what_cannot_be_carried_out(bool is_first_half) -> bool {

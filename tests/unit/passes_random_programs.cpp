@@ -199,13 +199,17 @@ class RandomProgram {
     keep(builder_.call_function("operator.getitem", {list.node, second ? 1 : 0}, meta(t)), t);
   }
 
-  /// A value that broadcasts to `target` and that PyTorch lets one read while `target` is written.
-  auto readable_for(const EagerTensor& target) -> const Live* {
+  /// A value that broadcasts to `target` and that gives what it held before, if it is read while `target` is written.
+  auto readable_for(const EagerTensor& target, bool is_copied) -> const Live* {
     for (int attempt = 0; attempt < 6; ++attempt) {
       const Live& v = any();
       const bool promotes = v.tensor.dtype == target.dtype;
       if (!promotes || !broadcasts_to(v.tensor.geometry.sizes.view(), target.geometry.sizes.view())) continue;
-      if (v.tensor.storage == target.storage && partially_overlap(target.geometry, v.tensor.geometry)) continue;
+      if (v.tensor.storage == target.storage && !are_apart(target.geometry, v.tensor.geometry)) {
+        const bool is_own_part = is_copied && is_broadcast_onto_itself(target.geometry, v.tensor.geometry);
+        if (partially_overlap(target.geometry, v.tensor.geometry)) continue;
+        if (!is_own_part && !reads_ahead(target.geometry, v.tensor.geometry)) continue;
+      }
       return &v;
     }
     return nullptr;
@@ -227,12 +231,12 @@ class RandomProgram {
       const Argument index =
           builder_.group(ArgumentKind::tuple, {Argument::ellipsis(), builder_.slice(start, start + 1 + pick(2))});
       const EagerTensor part = *Interpreter::indexed(builder_.graph(), t, index);
-      const Live* source = readable_for(part);
+      const Live* source = readable_for(part, true);
       const Argument written = source != nullptr ? Argument(source->node) : Argument(7);
       builder_.call_function("operator.setitem", {v.node, index, written});
       return;
     }
-    const Live* source = readable_for(t);
+    const Live* source = readable_for(t, choice == 5);
     if (source == nullptr) return;
     const NodeId other = source->node;
     if (choice == 5) return keep(builder_.call_method("copy_", {v.node, other}, value), t);

@@ -252,7 +252,8 @@ inline constexpr std::string_view unknown_number = "unknown";
 }
 
 /// Whether PyTorch refuses to write `target` while it reads `source` of the same storage: the two overlap, but are not
-/// the same elements in the same order. Where that is too hard to tell PyTorch reads before it writes, so this says no.
+/// the same elements in the same order. PyTorch looks at dense tensors alone; of others it writes some elements before it reads
+/// the last, see `reads_ahead`.
 [[nodiscard]] constexpr auto partially_overlap(const Geometry& target, const Geometry& source) -> bool {
   if (target.element_count() == 0 || source.element_count() == 0) return false;
   if (!is_non_overlapping_and_dense(target) || !is_non_overlapping_and_dense(source)) return false;
@@ -260,6 +261,58 @@ inline constexpr std::string_view unknown_number = "unknown";
   const std::int64_t source_end = source.offset + source.element_count();
   if (target.offset == source.offset && target_end == source_end) return !same_places(target, source);
   return target.offset < source_end && source.offset < target_end;
+}
+
+/// The strides of `source` as a tensor of the sizes of `target`, to which it broadcasts; none where it does not. Dimensions of
+/// size 1 that `source` has more of do not count, as in `x[index] = value`. O(rank).
+[[nodiscard]] constexpr auto broadcast_strides(const Geometry& source, const Geometry& target) -> std::optional<Dims> {
+  Dims strides;
+  strides.resize(target.rank(), 0);
+  for (std::uint32_t i = 0; i < source.rank(); ++i) {
+    const std::uint32_t back = source.rank() - i;
+    const std::int64_t size = source.sizes[i];
+    if (size == 1) continue;
+    if (back > target.rank() || size != target.sizes[target.rank() - back]) return std::nullopt;
+    strides[target.rank() - back] = source.strides[i];
+  }
+  return strides;
+}
+
+/// Whether an operator that goes through the places of `target` in ascending order, as PyTorch does, and reads the same element
+/// of `source`, a tensor of the same storage and dtype, before it writes one, never meets one that it has written: they are
+/// the same elements, or those of `source` lie equally far ahead. O(rank).
+[[nodiscard]] constexpr auto reads_ahead(const Geometry& target, const Geometry& source) -> bool {
+  const auto strides = broadcast_strides(source, target);
+  if (!strides || source.offset < target.offset) return false;
+  for (std::uint32_t i = 0; i < target.rank(); ++i)
+    if (target.sizes[i] != 1 && (*strides)[i] != target.strides[i]) return false;
+  if (source.offset == target.offset) return true;
+  std::int64_t reach = 0;
+  const Dims order = storage_order(target);
+  for (std::uint32_t k = order.size(); k-- > 0;) {
+    const auto i = static_cast<std::uint32_t>(order[k]);
+    if (target.sizes[i] == 1) continue;
+    if (target.strides[i] <= reach) return false;
+    reach += (target.sizes[i] - 1) * target.strides[i];
+  }
+  return true;
+}
+
+/// Whether `source` is a part of `target` that leaves out all but one of the elements along some dimensions, as in `x[:] = x[0]`:
+/// a copy that broadcasts it writes each of its own elements onto itself. Of tensors of the same storage and dtype, of which
+/// `target` does not overlap itself. O(rank^2).
+[[nodiscard]] constexpr auto is_broadcast_onto_itself(const Geometry& target, const Geometry& source) -> bool {
+  const auto strides = broadcast_strides(source, target);
+  if (!strides || source.offset < target.offset) return false;
+  std::int64_t rest = source.offset - target.offset;
+  for (const std::int64_t dim : storage_order(target)) {
+    const auto i = static_cast<std::uint32_t>(dim);
+    if (target.sizes[i] == 1 || (*strides)[i] == target.strides[i]) continue;
+    if ((*strides)[i] != 0 || target.strides[i] <= 0) return false;
+    const std::int64_t index = rest / target.strides[i];
+    rest -= (index < target.sizes[i] ? index : target.sizes[i] - 1) * target.strides[i];
+  }
+  return rest == 0;
 }
 
 /// Whether two tensors of one storage certainly have no place in common. Told where each stride of both is a multiple of the
@@ -441,6 +494,19 @@ struct SliceArgument {
   if (!item.is_node()) return 1;
   const TensorMeta* meta = graph.tensor(item.node());
   return meta != nullptr && meta->dtype == DType::boolean ? meta->rank : 1;
+}
+/// Whether PyTorch takes a write of `values` at `indices`, items of a Python index or arguments of `index_put_`, for
+/// `masked_fill_`: one mask and no other tensor says where, and there is one value.
+[[nodiscard]] constexpr auto fills_by_mask(const Graph& graph, Span<const Argument> indices, NodeId values) -> bool {
+  std::uint32_t masks = 0;
+  for (const Argument& index : indices) {
+    if (index.is(ArgumentKind::list)) return false;
+    if (!index.is_node() || graph.tensor(index.node()) == nullptr) continue;
+    if (graph.tensor(index.node())->dtype != DType::boolean) return false;
+    ++masks;
+  }
+  const auto geometry = geometry_of(graph, values);
+  return masks == 1 && geometry && geometry->element_count() == 1;
 }
 /// A slice of a dimension of `size`, its bounds wrapped and clamped as Python does. Needs a step of at least 1,
 /// as PyTorch does.

@@ -713,6 +713,15 @@ class AliasAnalyser {
       if (Status recorded = record(graph, id, view, i, false); !recorded) return recorded;
     }
     if (Status refused = check_members(graph, id, views.view()); !refused) return refused;
+    for (const Argument& list : graph.arguments(id)) {
+      Pool<std::int64_t> read;
+      if (!add_views(graph, list, read) || read.size() != views.size()) continue;
+      for (std::uint32_t i = 0; i < views.size(); ++i)
+        if (Status refused = check_side_by_side(graph, id, static_cast<std::uint32_t>(views[i]),
+                                                static_cast<std::uint32_t>(read[i]));
+            !refused)
+          return refused;
+    }
     if (!views.empty() || (self && self->is_sequence() && graph.children(*self).empty())) return {};
     return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                     text_of(graph.target(id), " writes into a list of which not each member is a tensor of this graph"));
@@ -916,30 +925,29 @@ class AliasAnalyser {
                     text_of("reads '", graph.name(shared), "', which may share memory with the out= tensor that it writes; "
                             "clone() the operand first"));
   }
-  /// Whether eager's in-place operator meets in its other operands what it has written already, where they share memory: what
-  /// it gives then hangs on the order in which it goes through them.
+  /// Whether eager's in-place operator meets in its other operands what it has written already, wherever the two share memory:
+  /// it does not go through them side by side.
   [[nodiscard]] static constexpr auto reads_while_it_writes(std::string_view base) -> bool {
     for (const std::string_view one : {"aten.addbmm_", "aten.addmm_", "aten.addmv_", "aten.addr_", "aten.baddbmm_",
-                                       "aten.embedding_renorm_", "aten.index_reduce_", "aten.masked_scatter_", "aten.put_",
-                                       "aten.scatter_reduce_"})
+                                       "aten.embedding_renorm_", "aten.index_add_", "aten.index_copy_", "aten.index_fill_",
+                                       "aten.index_put_", "aten.index_reduce_", "aten.masked_scatter_", "aten.put_",
+                                       "aten.scatter_", "aten.scatter_add_", "aten.scatter_reduce_"})
       if (base == one) return true;
     return false;
   }
-  /// Refuses operands beside the one that is written that may share memory with it, where that counts.
-  [[nodiscard]] constexpr auto check_apart(const Graph& graph, NodeId id, std::uint32_t view_id) -> Status {
-    NodeId shared = no_node;
-    bool is_self = true;
-    graph.for_each_operand(id, [&](NodeId operand) {
-      const std::uint32_t other = analysis_->view_of(current(operand));
-      const bool is_target = is_self && other == view_id;
-      if (is_target) is_self = false;
-      if (is_target || other == no_view || !may_share(other, view_id)) return;
-      if (!is_apart(analysis_->view(other), analysis_->view(view_id))) shared = operand;
-    });
-    if (shared == no_node || !reads_while_it_writes(graph.schema(graph.op(id)).base())) return {};
-    return error_at(graph, id, DiagnosticCode::unsupported_mutation,
-                    text_of("reads '", graph.name(shared), "', which may share memory with the tensor that it writes; clone() "
-                            "the operand first"));
+  /// The operand that a call takes as a number before it writes anything: the value that it fills with; `no_node` if there is none.
+  [[nodiscard]] constexpr auto number_of(const Graph& graph, NodeId id) -> NodeId {
+    const ops::WriteRule rule = graph.op(id).write_rule;
+    if (rule == ops::WriteRule::setitem) {
+      const NodeId value = graph.arguments(id)[2].is_node() ? graph.arguments(id)[2].node() : no_node;
+      return value != no_node && fills_by_mask(graph, index_items(graph, graph.arguments(id)[1]).view(), value) ? value : no_node;
+    }
+    if (rule == ops::WriteRule::fill) return call_of(graph, id).operand("value");
+    if (rule != ops::WriteRule::same_dtype) return no_node;
+    const std::string_view base = graph.schema(graph.op(id)).base();
+    if (base == "aten.masked_fill_" || base == "aten.index_fill_") return call_of(graph, id).operand("value");
+    if (base != "aten.index_put_") return no_node;
+    return detail::is_put_by_mask(call_of(graph, id)) ? call_of(graph, id).operand("values") : no_node;
   }
 
   /// Refuses lists in which a tensor that is written and another one overlap without being the same. O(members) where those
@@ -992,32 +1000,77 @@ class AliasAnalyser {
     return found && found->parameter.written;
   }
 
-  /// Refuses a target of which an operand that is read is a shifted part.
+  /// Refuses a call that reads what it writes, unless reading all of it first is what PyTorch does, or amounts to the same.
   [[nodiscard]] constexpr auto check_overlap(const Graph& graph, NodeId id, std::uint32_t view_id) -> Status {
-    const View& target = analysis_->view(view_id);
     const ops::WriteRule rule = graph.op(id).write_rule;
-    if (rule == ops::WriteRule::out) return check_out_overlap(graph, id, view_id);
-    if (rule == ops::WriteRule::same_dtype)  // as each operator that reads while it writes
-      if (Status refused = check_apart(graph, id, view_id); !refused) return refused;
-    if (!target.has_geometry) return {};
-    bool overlaps = false;
+    switch (rule) {
+      case ops::WriteRule::out: return check_out_overlap(graph, id, view_id);
+      case ops::WriteRule::kernel:    // whose operands are its own affair,
+      case ops::WriteRule::custom:    // which has seen to it that all others are apart,
+      case ops::WriteRule::each:      // of which each member is looked at with its own operands,
+      case ops::WriteRule::diagonal:  // and which reads a number alone.
+        return {};
+      default: break;
+    }
+    Status status;
+    bool is_self = rule != ops::WriteRule::setitem;  // which reads its value and its index alone
     const auto check = [&](NodeId operand) {
       const std::uint32_t other = analysis_->view_of(current(operand));
-      if (other == no_view || other == view_id) return;
-      const View& source = analysis_->view(other);
-      if (source.storage == target.storage && source.has_geometry)
-        overlaps = overlaps || overlap(target, source);
+      const bool is_target = is_self && other == view_id;
+      if (is_target) is_self = false;
+      if (!status || is_target || other == no_view || !may_share(other, view_id)) return;
+      if (is_apart(analysis_->view(other), analysis_->view(view_id)) || operand == number_of(graph, id)) return;
+      if (!goes_side_by_side(graph, id))
+        status = error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                          text_of("reads '", graph.name(operand), "', which may share memory with the tensor that it writes; "
+                                  "clone() the operand first"));
+      else
+        status = check_side_by_side(graph, id, view_id, other);
     };
-    // setitem does not read what it writes into; a kernel's operands are its own affair.
     if (rule == ops::WriteRule::setitem)
-      graph.for_each_operand(graph.arguments(id)[2], check);
-    else if (rule != ops::WriteRule::kernel && rule != ops::WriteRule::each && rule != ops::WriteRule::diagonal &&
-             rule != ops::WriteRule::custom)  // which has seen to it that all others are apart
+      for (const Argument& read : graph.arguments(id).subspan(1)) graph.for_each_operand(read, check);
+    else
       graph.for_each_operand(id, check);
-    if (!overlaps) return {};
-    return error_at(graph, id, DiagnosticCode::eager_would_raise,
-                    text_of("writes into part of '", graph.name(analysis_->storage_of(view_id).base),
-                            "' while it reads an overlapping part; PyTorch raises here, clone() the operand first"));
+    return status;
+  }
+  /// Whether a call goes through what it writes and what it reads element by element: not where indices say what is written.
+  [[nodiscard]] static constexpr auto goes_side_by_side(const Graph& graph, NodeId id) -> bool {
+    const ops::WriteRule rule = graph.op(id).write_rule;
+    if (rule == ops::WriteRule::same_dtype) return !reads_while_it_writes(graph.schema(graph.op(id)).base());
+    if (rule != ops::WriteRule::setitem) return true;
+    for (const Argument& item : index_items(graph, graph.arguments(id)[1]))
+      if (item.is_node() || item.is(ArgumentKind::list)) return false;
+    return true;
+  }
+  /// Refuses views that overlap, the one to be written while the other one is read element by element: where PyTorch does, and
+  /// where it gives something else than reading first.
+  [[nodiscard]] constexpr auto check_side_by_side(const Graph& graph, NodeId id, std::uint32_t written, std::uint32_t read) const
+      -> Status {
+    const View& target = analysis_->view(written);
+    const View& source = analysis_->view(read);
+    if (written == read || source.storage != target.storage || !target.has_geometry || !source.has_geometry ||
+        is_apart(source, target))
+      return {};
+    const auto refused = [&](DiagnosticCode code, std::string_view why) {
+      return error_at(graph, id, code,
+                      text_of("writes into part of '", graph.name(analysis_->storage_of(written).base),
+                              "' while it reads an overlapping part; ", why, ", clone() the operand first"));
+    };
+    const Geometry to = analysis_->geometry(target);
+    const Geometry from = analysis_->geometry(source);
+    // setitem expands the value before it copies, and what is expanded is not dense.
+    const bool expands = graph.op(id).write_rule == ops::WriteRule::setitem && from.element_count() != to.element_count();
+    if (!expands && overlap(target, source)) return refused(DiagnosticCode::eager_would_raise, "PyTorch raises here");
+    const bool reads_what_was = reads_ahead(to, from) || (is_copy(graph, id) && is_broadcast_onto_itself(to, from));
+    if (source.dtype == target.dtype && reads_what_was) return {};
+    return refused(DiagnosticCode::unsupported_mutation,
+                   "what that gives hangs on the order in which PyTorch goes through them");
+  }
+  /// Whether elements are written as they are read.
+  [[nodiscard]] static constexpr auto is_copy(const Graph& graph, NodeId id) -> bool {
+    const Operator& op = graph.op(id);
+    return op.write_rule == ops::WriteRule::copy || op.write_rule == ops::WriteRule::setitem ||
+           (op.write_rule == ops::WriteRule::each && graph.schema(op).base() == "aten._foreach_copy_");
   }
 
   struct Shared {

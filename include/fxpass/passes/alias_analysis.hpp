@@ -71,6 +71,12 @@ struct View {
   friend constexpr auto operator==(const View&, const View&) -> bool = default;
 };
 
+/// What PyTorch does to the elements of a view when they are read: `is_conj` and `is_neg` of the tensor.
+struct LazyBits {
+  bool conjugate = false;
+  bool negative = false;
+};
+
 /// One storage, as far as the graph shows it.
 struct Storage {
   NodeId base = no_node;         ///< placeholder, attribute or the call that made it
@@ -144,6 +150,27 @@ class AliasAnalysis {
   /// Whether several elements of a view share a place. Needs `has_geometry`.
   [[nodiscard]] constexpr auto overlaps_itself(const View& v) const -> bool {
     return !is_row_major_without_overlap(sizes(v), strides(v)) && fxpass::overlaps_itself(geometry(v));
+  }
+
+  /// Whether the elements of a view are others than those that are stored. O(depth of the view).
+  [[nodiscard]] constexpr auto lazy_bits(std::uint32_t view) const -> LazyBits {
+    LazyBits bits;
+    bool is_part = false;  // of complex numbers: the real one, or
+    bool is_imaginary = false;  // the imaginary one, which is negative of those that are conjugated
+    std::int64_t selected = 0;
+    for (std::uint32_t v = view; v != no_view; v = views_[v].parent) {
+      const ViewStep& step = views_[v].step;
+      if (step.kind == ViewStep::Kind::negate || (step.kind == ViewStep::Kind::conjugate && is_imaginary))
+        bits.negative = !bits.negative;
+      else if (step.kind == ViewStep::Kind::conjugate && !is_part)
+        bits.conjugate = !bits.conjugate;
+      else if (step.kind == ViewStep::Kind::bitcast && is_complex(views_[views_[v].parent].dtype)) {
+        is_part = true;
+        is_imaginary = selected == 1;
+      }
+      selected = step.kind == ViewStep::Kind::select ? step.start : 0;
+    }
+    return bits;
   }
 
   // Growing it -------------------------------------------------------------------------------------------------------

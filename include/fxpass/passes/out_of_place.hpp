@@ -49,6 +49,7 @@ class OutOfPlaceRewriter {
     Status done = rewrite(sweep);
     if (values_.changes_operands() && !wants_every_node_) {
       wants_every_node_ = true;
+      first_change_ = sweep.id();
       sweep.want_every_node();
     }
     return done;
@@ -132,7 +133,8 @@ class OutOfPlaceRewriter {
       if (!has_eager_strides(sweep.graph(), operand, view)) return make_anew(sweep, operand);
     }
     if (Status done = read_operands(sweep); !done) return done;
-    if (view == ops::ViewRule::reshape && first_operand(sweep.graph(), id) != operand) retarget_to_reshape(sweep);
+    if (view == ops::ViewRule::reshape && values_.changes_operands() && !has_eager_strides(sweep.graph(), operand, view))
+      retarget_to_reshape(sweep);
     values_.define(id);
     return {};
   }
@@ -141,15 +143,16 @@ class OutOfPlaceRewriter {
     const ops::ViewRule rule = graph.op(id).view;
     return rule == ops::ViewRule::strided || rule == ops::ViewRule::bitcast || rule == ops::ViewRule::as_complex;
   }
-  /// Whether `operand` certainly lies in memory as its metadata says when the rewritten program runs: it is an input, or a
-  /// view of one, that nobody has written. A window into memory has to be one of the whole input, which has to be contiguous,
-  /// since HLO knows no memory beside that of the operand.
+  /// Whether `operand` certainly lies in memory as its metadata says when the rewritten program runs: it is an input, or was made
+  /// before the first write, or is a view of such a tensor, and nobody has written it. A window into memory has to be one of the
+  /// whole tensor, which has to be contiguous, since HLO knows no memory beside that of the operand.
   [[nodiscard]] constexpr auto has_eager_strides(const Graph& graph, NodeId operand, ops::ViewRule rule) -> bool {
     if (operand == no_node || !values_.is_unwritten(operand)) return false;
     const std::uint32_t view = analysis_->view_of(operand);
     if (view == no_view) return false;
     const NodeId base = analysis_->storage_of(view).base;
-    const bool is_untouched = !values_.changes_operands() || graph.node(base).kind == NodeKind::placeholder;
+    const bool is_untouched =
+        !values_.changes_operands() || base.index < first_change_.index || graph.node(base).kind == NodeKind::placeholder;
     if (rule != ops::ViewRule::strided) return is_untouched;
     const View& v = analysis_->view(view);
     return is_untouched && v.parent == no_view && v.has_geometry && v.offset == 0 && is_contiguous(analysis_->geometry(v));
@@ -534,24 +537,13 @@ class OutOfPlaceRewriter {
                                 "PyTorch raises here"));
       if (rule != ops::WriteRule::same_dtype || !parameters[i].is_source || meta->dtype == dtype(view)) continue;
       // PyTorch takes index_put_ of one element by a mask for masked_fill_, which casts.
-      const bool fills = parameters[i].parameter.name == "values" && geometry_of(graph, operand)->element_count() == 1 &&
-                         is_put_by_mask(Call(graph, sweep.id()));
+      const bool fills = parameters[i].parameter.name == "values" && detail::is_put_by_mask(Call(graph, sweep.id()));
       if (!fills)
         return error_at(graph, sweep.id(), DiagnosticCode::eager_would_raise,
                         text_of("'", graph.name(operand), "' is ", dtype_info(meta->dtype).torch_name, ", its target ",
                                 dtype_info(dtype(view)).torch_name, "; PyTorch wants one dtype here"));
     }
     return {};
-  }
-  [[nodiscard]] static constexpr auto is_put_by_mask(const Call& call) -> bool {
-    const auto indices = call.list("indices");
-    if (!indices || call.boolean("accumulate").value_or(true)) return false;
-    for (const Argument& index : *indices) {
-      if (index.is_none()) continue;
-      const TensorMeta* meta = index.is_node() ? call.graph().tensor(index.node()) : nullptr;
-      if (meta == nullptr || meta->dtype != DType::boolean) return false;
-    }
-    return true;
   }
   constexpr auto result_dtype(Sweep& sweep, Span<const TwinParameter> parameters, ops::WriteRule rule,
                               std::uint32_t view) const -> Expected<DType> {
@@ -599,9 +591,43 @@ class OutOfPlaceRewriter {
   constexpr auto rewrite_each(Sweep& sweep, Span<const Write> writes) -> Status {
     Pool<Write> targets;  // the analysis' own list may grow
     targets.append(writes);
+    if (Status done = resolve_operands(sweep, targets.view()); !done) return done;
     for (const Write& target : targets)
       if (Status done = rewrite_member(sweep, target); !done) return done;
     return {};
+  }
+  /// What is read conjugated or negated, PyTorch reads before it writes the first member (its MathBitsFallback.h).
+  constexpr auto resolve_operands(Sweep& sweep, Span<const Write> targets) -> Status {
+    resolved_.clear();
+    Pool<std::int64_t> views;
+    sweep.graph().for_each_operand(sweep.id(), [&](NodeId operand) {
+      const std::uint32_t view = analysis_->view_of(operand);
+      if (values_.is_list(operand))
+        views.append(analysis_->order(analysis_->view(view)));
+      else if (view != no_view)
+        views.push_back(view);
+    });
+    for (const std::int64_t number : views) {
+      const auto view = static_cast<std::uint32_t>(number);
+      const LazyBits bits = analysis_->lazy_bits(view);
+      if ((!bits.conjugate && !bits.negative) || !is_storage_written(targets, analysis_->view(view).storage)) continue;
+      const NodeId value = values_.value_of(view, sweep.id());
+      if (value == no_node) return stale_error(sweep.graph(), sweep.id(), analysis_->storage_of(view).base);
+      // A node of its own, which no later write brings up to date.
+      resolved_.push_back({view, emit(sweep, "torch.ops.aten.clone.default", {value}, dtype(view), sizes(view), view, false)});
+    }
+    return {};
+  }
+  [[nodiscard]] constexpr auto is_storage_written(Span<const Write> targets, std::uint32_t storage) const -> bool {
+    for (const Write& target : targets)
+      if (analysis_->view(target.view).storage == storage) return true;
+    return false;
+  }
+  /// The node that `resolve_operands` made for a view; `no_node` if none.
+  [[nodiscard]] constexpr auto resolved(std::uint32_t view) const -> NodeId {
+    for (const ResolvedOperand& operand : resolved_)
+      if (operand.view == view) return operand.value;
+    return no_node;
   }
   constexpr auto rewrite_member(Sweep& sweep, const Write& target) -> Status {
     if (!analysis_->view(target.view).has_geometry) return needs_metadata(sweep, sweep.id());
@@ -656,11 +682,18 @@ class OutOfPlaceRewriter {
   }
   constexpr auto member_of(Sweep& sweep, Argument list, std::uint32_t index) -> Expected<Argument> {
     const Graph& graph = sweep.graph();
-    if (list.is_sequence() && index < graph.children(list).size()) return graph.children(list)[index];
+    if (list.is_sequence() && index < graph.children(list).size()) {
+      const Argument member = graph.children(list)[index];
+      const NodeId value = member.is_node() ? resolved(analysis_->view_of(member.node())) : no_node;
+      if (value == no_node) return member;
+      return Argument(value);
+    }
     if (list.is_node() && values_.is_list(list.node())) {
       const View views = analysis_->view(analysis_->view_of(list.node()));
       if (index < views.step.order.count) {
-        const NodeId value = values_.value_of(static_cast<std::uint32_t>(analysis_->order(views)[index]), sweep.id());
+        const auto view = static_cast<std::uint32_t>(analysis_->order(views)[index]);
+        NodeId value = resolved(view);
+        if (value == no_node) value = values_.value_of(view, sweep.id());
         if (value == no_node) return stale_error(graph, sweep.id(), list.node());
         return Argument(value);
       }
@@ -988,7 +1021,7 @@ class OutOfPlaceRewriter {
       } else if (given) {
         auto newest = read(sweep, *given);
         if (!newest) return std::move(newest).error();
-        value = *newest;
+        value = as_stored(sweep, *newest, p->written);
       }
       arguments.push_back(keyword(sweep, p->name, value));
       if (!p->written) continue;
@@ -1023,6 +1056,36 @@ class OutOfPlaceRewriter {
     sweep.editor().erase(id);
     return {};
   }
+  /// An operand of the functional form as a tensor that the operator can read, or write: PyTorch resolves for each operator what
+  /// is conjugated or negated when it is read, but the functional form is none; and its copy of an expanded tensor is expanded.
+  constexpr auto as_stored(Sweep& sweep, Argument value, bool is_written) -> Argument {
+    Graph& graph = sweep.graph();
+    if (value.is_group()) {
+      Pool<Argument> members;
+      members.append(graph.children(value));
+      for (Argument& member : members) member = as_stored(sweep, member, is_written);
+      return Argument::group(value.kind(), graph.add_arguments(members.view())).with_keyword(value.keyword());
+    }
+    auto geometry = value.is_node() ? geometry_of(graph, value.node()) : std::nullopt;
+    if (!geometry) return value;
+    const std::uint32_t view = analysis_->view_of(value.node());
+    const LazyBits bits = view == no_view ? LazyBits() : analysis_->lazy_bits(view);
+    if (!bits.conjugate && !bits.negative && !(is_written && is_expanded(graph, value.node()))) return value;
+    geometry->strides = contiguous_strides(geometry->sizes.view());
+    geometry->offset = 0;
+    return of_base(sweep, "torch.ops.aten.clone.default",
+                   {value.with_keyword({}), keyword(sweep, "memory_format", MemoryFormat::contiguous_format)}, value.node(),
+                   *geometry);
+  }
+  /// Whether a node is a view, step by step, of an expanded tensor.
+  [[nodiscard]] static constexpr auto is_expanded(const Graph& graph, NodeId id) -> bool {
+    while (id != no_node && graph.node(id).op != OpId{} && graph.op(id).view != ops::ViewRule::none) {
+      const ops::ViewRule rule = graph.op(id).view;
+      if (rule == ops::ViewRule::expand || rule == ops::ViewRule::broadcast_in_dim) return true;
+      id = first_operand(graph, id);
+    }
+    return false;
+  }
   [[nodiscard]] constexpr auto is_empty(std::uint32_t view) const -> bool {
     return analysis_->view(view).has_geometry && analysis_->is_empty(analysis_->view(view));
   }
@@ -1044,7 +1107,7 @@ class OutOfPlaceRewriter {
     Pool<Argument> members;
     const auto add = [&](std::uint32_t view, NodeId value) {
       written.push_back({view, result, members.size(), true, meta_of(sweep.graph(), value)});
-      members.push_back(value);
+      members.push_back(as_stored(sweep, value, true));
     };
     if (given.is_node()) {
       const View list = analysis_->view(analysis_->view_of(given.node()));
@@ -1241,11 +1304,17 @@ class OutOfPlaceRewriter {
   bool has_rewritten_ = false;
   std::uint32_t next_write_ = 0;
   bool wants_every_node_ = false;
+  NodeId first_change_;  ///< the node that was replaced first, once there is one
   Pool<Twin> twins_;  ///< of the operators met so far; few
   Pool<TwinParameter> parameters_;
   ParameterTable parameter_table_;
   Pool<Given> given_;             ///< by parameter; kept for its memory, as is the next
   Pool<Argument> twin_arguments_;
+  struct ResolvedOperand {
+    std::uint32_t view = no_view;
+    NodeId value;
+  };
+  Pool<ResolvedOperand> resolved_;  ///< of the call at hand, what it reads before it writes anything
   NodeId list_ = no_node;  ///< a list of new values that was taken out of a call last,
   NodeId list_call_ = no_node;  ///< of this one,
   std::uint32_t list_result_ = 0;  ///< where it is this result

@@ -33,6 +33,14 @@ namespace detail {
   return call.operand("input");
 }
 
+/// Whether PyTorch takes a call of `index_put_` for `masked_fill_`, see `fills_by_mask`.
+[[nodiscard]] constexpr auto is_put_by_mask(const Call& call) -> bool {
+  const auto indices = call.list("indices");
+  const NodeId values = call.operand("values");
+  const bool adds = call.boolean("accumulate").value_or(true);
+  return indices && values != no_node && !adds && fills_by_mask(call.graph(), *indices, values);
+}
+
 /// What a call gives for its `out=` tensors, in the order of the results: `out=y`, `values=v, indices=i`, `out=(v, i)`. None
 /// stands for what it does not give.
 [[nodiscard]] constexpr auto out_arguments(const Call& call) -> Pool<Argument> {
@@ -633,7 +641,11 @@ class ViewRules {
       case ops::ViewRule::identity:
       case ops::ViewRule::only_one: return parent;
       case ops::ViewRule::identity_if_real: return is_complex(from.dtype) ? std::nullopt : std::optional(parent);
-      case ops::ViewRule::identity_if_resolved: return is_lazy(parent) ? std::nullopt : std::optional(parent);
+      case ops::ViewRule::identity_if_resolved: {
+        const LazyBits bits = analysis_.lazy_bits(parent);
+        const bool copies = call.schema().base() == "aten.resolve_neg" ? bits.negative : bits.conjugate;
+        return copies ? std::nullopt : std::optional(parent);
+      }
       case ops::ViewRule::identity_if_same_size: {
         const auto sizes = result_sizes(id);
         if (!sizes || !from.has_geometry) return make_.opaque(parent, id);
@@ -971,16 +983,6 @@ class ViewRules {
       for (std::uint32_t k = result.size() - 1; k > 0 && result[k - 1] > result[k]; --k) std::swap(result[k - 1], result[k]);
     }
     return result;
-  }
-  /// Whether elements of the view are other than those that are stored: it conjugates or negates, and not twice.
-  [[nodiscard]] constexpr auto is_lazy(std::uint32_t view) const -> bool {
-    bool conjugates = false;
-    bool negates = false;
-    for (std::uint32_t v = view; v != no_view; v = analysis_.view(v).parent) {
-      conjugates = conjugates != (analysis_.view(v).step.kind == ViewStep::Kind::conjugate);
-      negates = negates != (analysis_.view(v).step.kind == ViewStep::Kind::negate);
-    }
-    return conjugates || negates;
   }
 
   [[nodiscard]] constexpr auto swap(std::uint32_t parent, std::uint32_t a, std::uint32_t b) const

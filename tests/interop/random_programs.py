@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import torch
 from conftest import find_fxpassc  # first of all: it makes fx_to_json known
@@ -28,7 +28,7 @@ from conftest import find_fxpassc  # first of all: it makes fx_to_json known
 from capture import capture_export, state_of  # isort: skip
 from fx_to_json import dump  # isort: skip
 from random_reasons import is_known
-from random_statements import NAME, PAIRS, READERS, UNREACHED, VIEWS, WRITES, program
+from random_statements import NAME, OPERATORS, PAIRS, READERS, UNREACHED, VIEWS, WRITES, program
 from xla_runner import Executable, Session
 
 SOURCES = ["dynamo", "training"]
@@ -48,6 +48,7 @@ class Captured:
     after: dict
     outputs: list | None = None  # None: eager refuses the program
     refusal: str = ""  # what it says then
+    options: list = field(default_factory=list)  # of fxpassc: schemas that the file does not hold
 
 
 @dataclass
@@ -99,7 +100,9 @@ def captured_by_export(program, directory):
         assert program.raises
         refusal = first_line(error)
     after = {**result.constants, **cloned(state_of(module, inputs))}
-    return Captured(result.path, result.names, before, after, outputs, refusal)
+    called = re.findall(rf"ops\.{OPERATORS.namespace}\.(\w+)", program.source_code())
+    options = OPERATORS.options(*called) if called else []
+    return Captured(result.path, result.names, before, after, outputs, refusal, options)
 
 
 def captured_by_dynamo(program, directory):
@@ -166,7 +169,7 @@ def compiled(fxpassc, captured, emit):
     out = captured.path.with_suffix({"fx-python": ".py", "hlo-text": ".hlo"}[emit])
     signature = captured.path.with_suffix(".signature.json")
     out.unlink(missing_ok=True)
-    command = [fxpassc, "compile", captured.path, "-o", out, "--emit", emit, "--signature", signature]
+    command = [fxpassc, "compile", captured.path, "-o", out, "--emit", emit, "--signature", signature] + captured.options
     try:
         result = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False)
     except subprocess.TimeoutExpired:

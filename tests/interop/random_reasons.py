@@ -11,7 +11,8 @@ REFUSED = {
     "fills a diagonal that fxpass does not find": r"fill_diagonal_",
     "the shape of the result": r"out=",
     "which may share memory with the out= tensor": r"out=",
-    "which may share memory with the tensor that it writes": r"masked_scatter_|put_\(|scatter_reduce_|index_reduce_|addmm_",
+    "which may share memory with the tensor that it writes": r"\[.*\] = |masked_scatter_|put_\(|scatter_|index_\w+_\(|addmm_",
+    "hangs on the order in which PyTorch goes through": r"_\(|[-+*/&|^%]= |\] = ",
     "is in a list of the same call": r"_foreach_",
     # PyTorch warns where such a write is no fill, and writes one place several times.
     "what is no view of elements that are there": r"\.(resize|set)_\(",
@@ -33,8 +34,10 @@ NOT_CAPTURED = {
 }
 # What fxpass runs although eager PyTorch refuses it.
 ACCEPTED = {
-    # What is written is computed before any of it is written, whatever else it is in memory; setitem casts the value.
-    "some elements of the input tensor and the written-to tensor": r"_\(|\] = ",
+    # An elementwise operator may read the very elements that it writes, however their dimensions of size 1 stand.
+    "some elements of the input tensor and the written-to tensor": r"_\(|\] [-+*/|&^]?= ",
+    # Writes of no element are dropped before anybody looks at dtypes.
+    "can't be cast to the desired output type": r"\[.*:.*\]|narrow|slice|split|chunk",
     # Its kernels are not there for each dtype.
     "Found dtype|not implemented for": r"_\(|= ",
     "single memory location": r"expand|broadcast|meshgrid|unfold|as_strided",

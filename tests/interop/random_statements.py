@@ -3,8 +3,8 @@
 
 A program is grown statement by statement and run by eager PyTorch as it grows: a statement that eager refuses
 is left out (or, in some programs, kept as the last one: everybody has to refuse such a program). Numbers stay
-small, so that no result depends on the order of an addition, and no statement is kept whose meaning depends
-on the order in which PyTorch walks over a tensor.
+small, so that no result depends on the order of an addition. In one program of 16, tensors may be written while overlapping
+ones are read: what depends on the order in which PyTorch walks over them has to be refused.
 """
 
 import random
@@ -13,6 +13,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import torch
+from custom_operators import CustomOperators
 
 DTYPES = [torch.float32] * 4 + [
     torch.float64,
@@ -39,6 +40,22 @@ LARGEST = {
     torch.int32: 2**15,
     torch.complex64: 1024,
 }
+# Operators outside of PyTorch's own, which say what they write in their schemas.
+OPERATORS = CustomOperators("random_programs")
+OPERATORS.define("twice_and(Tensor(a!) x, Tensor y, *, float by=1.0) -> ()", lambda x, y, by=1.0: x.copy_(x * 2 + y * by))
+OPERATORS.define(
+    "swap(Tensor(a!) x, Tensor(b!) y) -> Tensor",
+    lambda x, y: [x + y, before := x.clone(), x.copy_(y), y.copy_(before)][0],
+    lambda x, y: x + y,
+)
+OPERATORS.define(
+    "add_to_each(Tensor(a!)[] xs, Tensor y) -> Tensor",
+    lambda xs, y: [x.copy_(x + y) for x in xs] and y.clone(),
+    lambda xs, y: y.clone(),
+)
+OPERATORS.define(
+    "negated_(Tensor(a!) x) -> Tensor(a!)", lambda x: x.copy_(x * -1), lambda x: x, tags=[torch.Tag.inplace]
+)
 NAME = re.compile(r"\b[bvx]\d+\b")
 
 
@@ -140,7 +157,7 @@ def _repeats(tensor):
 
 
 def _overlap(a, b):
-    """Whether two tensors share places and differ: eager raises, or the order of its walk counts."""
+    """Whether two tensors share places and differ: eager raises, or what a write gives hangs on the order of its walk."""
     if _storage(a) != _storage(b) or a.numel() == 0 or b.numel() == 0:
         return False
     if _same_places(a, b):
@@ -181,6 +198,7 @@ class _Grower:
         # Operators that are rare in programs; many of them fxpass refuses, which ends the use of a program.
         self.rare = self.random.random() < 0.1
         self.may_raise = self.random.random() < 0.05
+        self.reads_what_it_writes = seed % 16 == 5
 
     def grown(self):
         for _ in range(self.random.randint(1, 3)):
@@ -218,6 +236,17 @@ class _Grower:
         uses = Counter(_storage(value.tensor) for value in self.values)
         shared = [value for value in fitting if uses[_storage(value.tensor)] > 1]
         return self.choice(shared if shared and self.chance(0.6) else fitting)
+
+    def overlap(self, target, operand):
+        """Whether an operand is not to be read while `target` is written."""
+        return not self.reads_what_it_writes and _overlap(target, operand)
+
+    def overlapping(self, target, fits):
+        """In such a program, an operand that is not to be read elsewhere, or None."""
+        if not self.reads_what_it_writes:
+            return None
+        fitting = [value for value in self.values if fits(value.tensor) and _overlap(target, value.tensor)]
+        return self.choice(fitting) if fitting and self.chance(0.7) else None
 
     def use(self, value, reader):
         self.operands.append((value, reader))
@@ -257,12 +286,11 @@ class _Grower:
         shape = tuple(target.shape) if shape is None else shape
 
         def fits(tensor):
-            right = _broadcasts(tuple(tensor.shape), shape) and not _overlap(target, tensor)
+            right = _broadcasts(tuple(tensor.shape), shape) and not self.overlap(target, tensor)
             return right and (cast and _casts_exactly(tensor, target.dtype) or tensor.dtype == target.dtype)
 
-        if self.chance(0.65):
-            value = self.any(fits)
-            return self.use(value, reader)
+        if (value := self.overlapping(target, fits)) or self.chance(0.65):
+            return self.use(value or self.any(fits), reader)
         small = [n if self.chance(0.7) else 1 for n in shape]
         small = tuple(small[self.random.randint(0, len(small)) if self.chance(0.3) else 0 :])
         dtype = self.random.choice(DTYPES) if cast and self.chance(0.4) else target.dtype
@@ -283,10 +311,11 @@ class _Grower:
         def fits(tensor):
             if apart and not self.rare and _storage(tensor) == _storage(target):
                 return False
-            return tensor.shape == shape and tensor.dtype == target.dtype and not _overlap(target, tensor)
+            return tensor.shape == shape and tensor.dtype == target.dtype and not self.overlap(target, tensor)
 
         fitting = [value for value in self.values if fits(value.tensor)]
-        value = self.choice(fitting) if fitting and self.chance(0.6) else self.source(shape, target.dtype)
+        value = self.overlapping(target, fits)
+        value = value or (self.choice(fitting) if fitting and self.chance(0.6) else self.source(shape, target.dtype))
         return self.use(value, "operand")
 
     def mask(self, target, shape=None, apart=False):
@@ -295,7 +324,7 @@ class _Grower:
             value = self.any(lambda tensor: tuple(tensor.shape) == shape and tensor.dtype != torch.bool)
             return f"{self.use(value, 'mask')} > {self.random.randint(-3, 3)}"
         fitting = [v for v in self.values if v.tensor.dtype == torch.bool and tuple(v.tensor.shape) == shape]
-        fitting = [v for v in fitting if not _overlap(target, v.tensor) and v.tensor is not target]
+        fitting = [v for v in fitting if not self.overlap(target, v.tensor) and v.tensor is not target]
         if apart and not self.rare:
             fitting = [v for v in fitting if _storage(v.tensor) != _storage(target)]
         value = self.choice(fitting) if fitting and self.chance(0.7) else self.source(shape, torch.bool)
@@ -1052,6 +1081,26 @@ class _Grower:
             ]
         )()
 
+    def write_custom(self, v, t):
+        """An operator of torch.library; what it writes shares no memory with its other operands."""
+        apart = [o for o in self.values if _storage(o.tensor) != _storage(t)]
+        name = self.choice(["twice_and", "swap", "add_to_each", "negated_"])
+        call = f"torch.ops.random_programs.{name}"
+        if name == "negated_":
+            return f"{call}({v})"
+        if name == "twice_and":
+            return f"{call}({v}, {self.exact(t, tuple(t.shape), apart=True)}{self.choice(['', ', by=2.0'])})"
+        if name == "swap":
+            alike = [o for o in apart if o.tensor.shape == t.shape and o.tensor.dtype == t.dtype]
+            other = self.choice(alike) if alike and self.chance(0.6) else self.source(tuple(t.shape), t.dtype)
+            self.targets.append(other)
+            return f"{call}({v}, {other.name})"
+        members = [self.targets[0], *self.random.sample(apart, min(len(apart), self.random.randint(0, 2)))]
+        members = list({_storage(member.tensor): member for member in members}.values())
+        self.targets.extend(members[1:])
+        addend = self.source((), t.dtype)
+        return f"{call}([{', '.join(member.name for member in members)}], {addend.name})"
+
     def write_batch_norm(self, v, t):
         """The statistics of a batch of two go into the running mean and the running variance. What becomes of the batch is 1,
         -1 or nearly 0."""
@@ -1117,7 +1166,7 @@ class _Grower:
         shape = tuple(value.tensor.shape)
 
         def fits(tensor):
-            right = _broadcasts(shape, tuple(tensor.shape)) and not _overlap(tensor, value.tensor)
+            right = _broadcasts(shape, tuple(tensor.shape)) and not self.overlap(tensor, value.tensor)
             right = right and tensor is not value.tensor
             return right and (reader == "mask" or _casts_exactly(value.tensor, tensor.dtype))
 
@@ -1213,8 +1262,8 @@ WRITES = """
     add add mul div operator operator indexed_operator indexed_operator unary relu clamp compare bitwise
     addcmul copy copy fill zero masked_fill setitem setitem setitem setitem_leading_ones setitem_bool
     setitem_index setitem_indices setitem_mask index_put index_copy index_add index_fill scatter scatter_add
-    scatter_reduce put masked_scatter power lerp fill_diagonal cumulative triangle addmm out foreach batch_norm
-    random metadata set
+    scatter_reduce put masked_scatter power lerp fill_diagonal cumulative triangle addmm out foreach custom
+    batch_norm random metadata set
 """.split()
 # Of these, programs that fxpass refuses, or PyTorch cannot capture, are frequent: where a program is one of the rare ones.
 RARE_WRITES = "out metadata masked_scatter put scatter_reduce resize".split()

@@ -13,24 +13,15 @@ import torch
 import torch._inductor.config
 from capture import Function, assert_close, capture, emitted_function, state_of
 from conftest import TIMEOUT_SECONDS
+from custom_operators import CustomOperators
 from fx_to_json import dump
 from torch._dynamo.backends.common import aot_autograd
 from test_eager_cases import Mixed, check, numbers
 from xla_runner import Executable, Session
 
 FORMS = ["training", "decomposed", "dynamo"]
-LIBRARY = torch.library.Library("mylib", "FRAGMENT")
-SCHEMAS = []
-
-
-def define(signature, implementation, fake=None, tags=()):
-    """An operator, and its schema among those that --custom-op states."""
-    name = signature.split("(")[0]
-    LIBRARY.define(signature, tags=tags)
-    LIBRARY.impl(name, implementation, "CompositeExplicitAutograd")
-    if fake is not None:
-        torch.library.register_fake(f"mylib::{name}", fake, lib=LIBRARY)
-    SCHEMAS.append(f"mylib::{signature}")
+OPERATORS = CustomOperators("mylib")
+define = OPERATORS.define
 
 
 def axpy(x, y, *, alpha=1.0):
@@ -79,7 +70,7 @@ def scale_rows(x: torch.Tensor, by: torch.Tensor) -> None:
     x.mul_(by.unsqueeze(-1))
 
 
-SCHEMAS.append(str(torch.ops.mylib.scale_rows.default._schema))
+OPERATORS.schemas.append(str(torch.ops.mylib.scale_rows.default._schema))
 mylib = torch.ops.mylib
 
 
@@ -235,18 +226,8 @@ def case(name):
     return copy.deepcopy(module), inputs
 
 
-def stated(*names):
-    """--custom-op for the operators called so, or for all."""
-    return [
-        option
-        for schema in SCHEMAS
-        if not names or schema.split("(")[0].removeprefix("mylib::") in names
-        for option in ("--custom-op", schema)
-    ]
-
-
 def options_for(form, *names):
-    return stated(*names) if form == "training" else []
+    return OPERATORS.options(*names) if form == "training" else []
 
 
 def run_python(code, signature, captured, state):
@@ -362,7 +343,7 @@ def test_lowered_by_lowerings_of_their_own(fxpassc_path, tmp_path, name, form):
 def test_an_operator_without_lowering_is_named(fxpassc, tmp_path):
     module, inputs = case("several_written")
     captured = capture(module, inputs, "training", tmp_path / "captured")
-    result = fxpassc.run("compile", captured.path, "-o", tmp_path / "out.hlo", *stated("two"))
+    result = fxpassc.run("compile", captured.path, "-o", tmp_path / "out.hlo", *OPERATORS.options("two"))
     assert result.returncode == 1 and "no lowering for mylib.two.default, called 1 time" in result.stderr
 
 
@@ -407,7 +388,7 @@ def test_of_a_printed_graph(fxpassc, tmp_path, name):
     printed(copy.deepcopy(module), {key: value.clone() for key, value in inputs.items()}, path)
     result = fxpassc.run("compile", path, "-o", tmp_path / "out.py")
     assert result.returncode == 1 and "--custom-op" in result.stderr
-    code, signature = fxpassc.compile(path, "fx-python", *stated())
+    code, signature = fxpassc.compile(path, "fx-python", *OPERATORS.options())
     forward = emitted_function(code)
     outputs = forward(*inputs.values())
     assert signature["io_map"]
@@ -419,12 +400,12 @@ def test_without_a_schema_training_ir_is_refused(fxpassc, tmp_path):
     module, inputs = case("several_written")
     captured = capture(module, inputs, "training", tmp_path / "captured")
     out = tmp_path / "out.py"
-    for known in ([], stated("axpy")):
+    for known in ([], OPERATORS.options("axpy")):
         result = fxpassc.run("compile", captured.path, "-o", out, *known)
         assert result.returncode == 1 and not out.exists()
         assert "mylib.two.default has no schema here" in result.stderr and "(--custom-op)" in result.stderr
     assert "warning: --custom-op: the program does not call mylib.axpy.default" in result.stderr
-    result = fxpassc.run("compile", captured.path, "-o", out, *stated("two"))
+    result = fxpassc.run("compile", captured.path, "-o", out, *OPERATORS.options("two"))
     assert result.returncode == 0 and result.stderr == ""
 
 
@@ -454,11 +435,11 @@ def test_two_schemas_of_one_operator(fxpassc, tmp_path):
     module, inputs = case("view_of_an_input")
     captured = capture(module, inputs, "training", tmp_path / "captured")
     other = ["--custom-op", "mylib::axpy(Tensor x, Tensor y, *, float alpha=1.0) -> ()"]
-    result = fxpassc.run("compile", captured.path, "-o", tmp_path / "out.py", *stated("axpy"), *other)
+    result = fxpassc.run("compile", captured.path, "-o", tmp_path / "out.py", *OPERATORS.options("axpy"), *other)
     assert result.returncode == 2 and "has another schema already" in result.stderr
     # The same in other words is the same.
     same = ["--custom-op", "mylib::axpy.default(Tensor(b!) x, Tensor y, *, float alpha=1.) -> ()"]
-    fxpassc.compile(captured.path, "fx-python", *stated("axpy"), *same)
+    fxpassc.compile(captured.path, "fx-python", *OPERATORS.options("axpy"), *same)
 
 
 @pytest.mark.parametrize("form", ["training", "dynamo"])
@@ -476,7 +457,7 @@ def test_a_schema_that_a_call_contradicts(fxpassc, tmp_path, schema, form):
     captured = capture(module, inputs, form, tmp_path / "captured")
     result = fxpassc.run("compile", captured.path, "-o", tmp_path / "out.py", "--custom-op", schema)
     assert result.returncode == 1 and "[invalid-option]" in result.stderr and "schema that was given" in result.stderr
-    fxpassc.compile(captured.path, "fx-python", *stated("axpy"))
+    fxpassc.compile(captured.path, "fx-python", *OPERATORS.options("axpy"))
 
 
 # What is refused, each beside a program that differs in the one thing ------------------------------------------------------

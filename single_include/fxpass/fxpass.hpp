@@ -16611,25 +16611,24 @@ namespace detail {
   return graph.children(arguments[3]);
 }
 
-/// Operands of one call, storage by storage.
-class OperandPlaces {
+/// Tensors of several storages, to be looked through for those that may have places in common.
+class TensorPlaces {
  public:
-  /// Adds a view whose places lie between two, both included, and calls `look(other, is_written)` for each before it of the same
-  /// storage, unless it begins behind all of them.
+  /// Adds a tensor of a storage, both called by numbers, whose places lie between two, both included, and calls
+  /// `look(other, is_written)` for each tensor of that storage that was added before, unless this one begins behind all of them.
   template <class Look>
-  constexpr void add(const AliasAnalysis& analysis, std::uint32_t view, bool is_written,
-                     std::pair<std::int64_t, std::int64_t> between, const Look& look) {
-    const std::uint32_t storage = analysis.view(view).storage;
+  constexpr void add(std::uint32_t storage, std::uint32_t tensor, bool is_written, std::pair<std::int64_t, std::int64_t> between,
+                     const Look& look) {
     const std::uint64_t hash = storage * 0x9e3779b97f4a7c15ULL;
     const std::uint32_t known =
-        storages_.find(hash, [&](std::uint32_t i) { return analysis.view(places_[last_[i]].view).storage == storage; });
-    Place place{view, is_written, between.second + 1, detail::IdTable::absent};
+        storages_.find(hash, [&](std::uint32_t i) { return places_[last_[i]].storage == storage; });
+    Place place{storage, tensor, is_written, between.second + 1, detail::IdTable::absent};
     if (known != detail::IdTable::absent) {
       place.earlier = last_[known];
       const std::int64_t end = places_[place.earlier].end;
       if (between.first < end)
         for (std::uint32_t i = place.earlier; i != detail::IdTable::absent; i = places_[i].earlier)
-          look(places_[i].view, places_[i].is_written);
+          look(places_[i].tensor, places_[i].is_written);
       if (end > place.end) place.end = end;
     }
     const std::uint32_t index = places_.push_back(place);
@@ -16641,7 +16640,8 @@ class OperandPlaces {
 
  private:
   struct Place {
-    std::uint32_t view;
+    std::uint32_t storage;
+    std::uint32_t tensor;
     bool is_written;
     std::int64_t end;       ///< behind it and all before it in the storage
     std::uint32_t earlier;  ///< the one before it of the same storage
@@ -16837,27 +16837,38 @@ class AliasAnalyser {
     analysis_->mark_unknown_origin(id, bases.view());
   }
 
-  /// Inputs with one storage number share one storage: the same view where they are the same tensor, and undecidable
-  /// where they are different windows of it.
+  /// Inputs with one storage number share one storage: they are the same view where they are the same tensor, undecidable where
+  /// they overlap, and as good as two storages where they have no place in common, as the caches of two layers in one buffer.
+  /// O(1) where they come in the order of their places, else O(inputs of the storage).
   constexpr auto visit_placeholder(const Graph& graph, NodeId id) -> Status {
     const std::uint32_t input = graph.input_of(id);
     const std::uint32_t number = input == no_input ? own_storage : graph.inputs()[input].storage;
-    if (number == own_storage || graph.tensor(id) == nullptr) return {};
-    const std::uint64_t hash = number * 0x9e3779b97f4a7c15ULL;
-    const std::uint32_t known = shared_table_.find(hash, [&](std::uint32_t i) { return shared_[i].number == number; });
-    if (known == detail::IdTable::absent) {
-      shared_table_.insert(hash, shared_.push_back({number, id}));
+    const TensorMeta* meta = graph.tensor(id);
+    if (number == own_storage || meta == nullptr) return {};
+    const auto places = places_of(graph, id);
+    if (places && places->element_count() == 0) return {};
+    NodeId same = no_node;
+    Pool<NodeId> overlapping;
+    shared_.add(number, id.index, false, places ? stretch(*places) : anywhere, [&](std::uint32_t other, bool) {
+      const NodeId earlier{other};
+      const auto others = places_of(graph, earlier);
+      if (same_window(graph, earlier, id))
+        same = earlier;
+      else if (!places || !others || !are_apart(*places, *others))
+        overlapping.push_back(earlier);
+    });
+    if (same == no_node)
       add_fresh(graph, id);
-      return {};
-    }
-    const std::uint32_t first = analysis_->view_of(shared_[known].first);
-    if (same_window(graph, shared_[known].first, id)) {
-      analysis_->set_view(id, first);
-      return {};
-    }
-    analysis_->mark_undecidable(analysis_->view(first).storage);
-    analysis_->mark_undecidable(analysis_->view(add_fresh(graph, id)).storage);
+    else
+      analysis_->set_view(id, analysis_->view_of(same));
+    if (!overlapping.empty()) overlapping.push_back(id);
+    for (const NodeId one : overlapping) analysis_->mark_undecidable(analysis_->view(analysis_->view_of(one)).storage);
     return {};
+  }
+  /// The places of a tensor in bytes; none if they are not known.
+  [[nodiscard]] static constexpr auto places_of(const Graph& graph, NodeId id) -> std::optional<Geometry> {
+    const auto geometry = geometry_of(graph, id);
+    return geometry ? std::optional(in_bytes(*geometry, byte_size(graph.tensor(id)->dtype))) : std::nullopt;
   }
   [[nodiscard]] static constexpr auto same_window(const Graph& graph, NodeId a, NodeId b) -> bool {
     const TensorMeta* x = graph.tensor(a);
@@ -17295,15 +17306,12 @@ class AliasAnalyser {
   /// those of one storage come in the order of their places.
   [[nodiscard]] constexpr auto find_shared(Span<const std::int64_t> written, Span<const std::int64_t> read) const
       -> std::uint32_t {
-    detail::OperandPlaces places;
+    detail::TensorPlaces places;
     std::uint32_t shared = no_view;
     const auto add = [&](std::uint32_t view, bool is_written) {
       const View& v = analysis_->view(view);
       if (v.has_geometry && analysis_->is_empty(v)) return;
-      std::pair<std::int64_t, std::int64_t> places_of_view{std::numeric_limits<std::int64_t>::min(),
-                                                           std::numeric_limits<std::int64_t>::max() - 1};
-      if (v.has_geometry) places_of_view = stretch(bytes_of(v));
-      places.add(*analysis_, view, is_written, places_of_view, [&](std::uint32_t other, bool other_is_written) {
+      places.add(v.storage, view, is_written, v.has_geometry ? stretch(bytes_of(v)) : anywhere, [&](std::uint32_t other, bool other_is_written) {
         if ((is_written || other_is_written) && !is_apart(v, analysis_->view(other))) shared = is_written ? view : other;
       });
       // What may be part of another storage is looked for there.
@@ -17490,7 +17498,7 @@ class AliasAnalyser {
   /// Refuses lists in which a tensor that is written and another one overlap without being the same. O(members) where those
   /// of one storage come in the order of their places, as parts of one buffer do.
   [[nodiscard]] constexpr auto check_members(const Graph& graph, NodeId id, Span<const std::int64_t> written) -> Status {
-    detail::OperandPlaces places;
+    detail::TensorPlaces places;
     Pool<std::uint32_t> seen;
     detail::IdTable views;
     std::uint32_t overlapping = no_view;
@@ -17500,7 +17508,7 @@ class AliasAnalyser {
       const std::uint64_t hash = view * 0x9e3779b97f4a7c15ULL;
       if (views.find(hash, [&](std::uint32_t i) { return seen[i] == view; }) != detail::IdTable::absent) return;
       views.insert(hash, seen.push_back(view));
-      places.add(*analysis_, view, is_written, stretch(bytes_of(v)), [&](std::uint32_t other, bool other_is_written) {
+      places.add(v.storage, view, is_written, stretch(bytes_of(v)), [&](std::uint32_t other, bool other_is_written) {
         if ((is_written || other_is_written) && overlap(v, analysis_->view(other))) overlapping = view;
       });
     };
@@ -17525,6 +17533,9 @@ class AliasAnalyser {
     if (a.storage != b.storage || !a.has_geometry || !b.has_geometry) return false;
     return are_apart(bytes_of(a), bytes_of(b));
   }
+  /// Of what takes places that are not known.
+  static constexpr std::pair<std::int64_t, std::int64_t> anywhere{std::numeric_limits<std::int64_t>::min(),
+                                                                  std::numeric_limits<std::int64_t>::max() - 1};
   /// The first and the last place that a geometry takes.
   [[nodiscard]] static constexpr auto stretch(const Geometry& g) -> std::pair<std::int64_t, std::int64_t> {
     std::pair<std::int64_t, std::int64_t> places{g.offset, g.offset};
@@ -17610,10 +17621,6 @@ class AliasAnalyser {
            (op.write_rule == ops::WriteRule::each && graph.schema(op).base() == "aten._foreach_copy_");
   }
 
-  struct Shared {
-    std::uint32_t number = 0;
-    NodeId first;
-  };
   struct Member {
     NodeId tuple;
     std::int64_t index = 0;
@@ -17624,8 +17631,7 @@ class AliasAnalyser {
   const KernelRegistry* kernels_;
   UnknownKernels unknown_kernels_;
   ParameterTable parameters_;
-  Pool<Shared> shared_;
-  detail::IdTable shared_table_;
+  detail::TensorPlaces shared_;  ///< inputs that share storages, by their numbers
   Pool<Member> members_;
   detail::IdTable member_table_;
   Pool<NodeId> objects_;   ///< by node: the tensor that it is, if that is an operand

@@ -4,6 +4,7 @@ inputs themselves, nested arguments, one constant in two places. And inputs that
 meets only when the program runs."""
 
 import copy
+import json
 import operator
 
 import pytest
@@ -182,3 +183,55 @@ def test_an_input_that_is_part_of_a_written_one(fxpassc, tmp_path, inputs):
     else:
         assert result.returncode == 1 and "shares its storage with another input" in result.stderr
         assert "test_hand_built_graphs.py:" in result.stderr and "[unsupported-mutation]" in result.stderr
+
+
+def caches_of_two_layers():
+    buffer = torch.arange(48.0).reshape(2, 4, 6)
+    return buffer[0], buffer[1]
+
+
+def columns_of_one_table():
+    table = torch.arange(48.0).reshape(8, 6)
+    return table[:, 0:2], table[:, 2:5]
+
+
+def writes_both(x, y):
+    x.mul_(3.0)
+    x[1] = y[0, :1] * 2
+    y.add_(1.0)
+    x[:, 0].mul_(y[:, 1])
+    return x.sum(), y * 1
+
+
+def writes_beyond_itself(x, y):
+    x.as_strided((2, 2), (2, 1), 24).add_(1.0)
+    return x * 1
+
+
+@pytest.mark.parametrize("inputs", [caches_of_two_layers, columns_of_one_table], ids=lambda inputs: inputs.__name__)
+def test_inputs_that_are_other_parts_of_one_tensor(fxpassc, tmp_path, inputs):
+    path = tmp_path / "graph.json"
+    dumped_by_dynamo(writes_both, inputs(), path)
+    document = json.loads(path.read_text())
+    numbers = {node["input"]["storage"] for node in document["graph"]["nodes"] if "input" in node}
+    assert len(numbers) == 1  # they share
+    expected = inputs()
+    results = [result.clone() for result in writes_both(*expected)]
+    code, signature = fxpassc.compile(path, "fx-python")
+    outputs = emitted_function(code)(*(tensor.clone() for tensor in inputs()))
+    hlo, signature = fxpassc.compile(path)
+    session = Session(Executable(hlo), signature, dict(zip(map(Session.key, signature["inputs"]), inputs(), strict=True)))
+    lowered = session.run()
+    for i, result in enumerate(results):
+        assert torch.equal(outputs[i], result) and torch.equal(lowered[i], result)
+    for output, target in signature["io_map"].items():
+        assert torch.equal(outputs[int(output)], expected[target])
+        assert torch.equal(session.get(Session.key(signature["inputs"][target])), expected[target])
+    assert len(signature["io_map"]) == 2
+
+
+def test_an_input_is_not_written_through_another_one(fxpassc, tmp_path):
+    path = tmp_path / "graph.json"
+    dumped_by_dynamo(writes_beyond_itself, caches_of_two_layers(), path)
+    result = fxpassc.run("compile", path, "-o", tmp_path / "out.hlo")
+    assert result.returncode == 1 and "[unsupported-mutation]" in result.stderr and "error: " in result.stderr

@@ -606,7 +606,8 @@ constexpr auto refuses_what_cannot_be_carried_out(bool is_first_half) -> bool {
                  "has no schema here") &&
          accepted(unknown("torch.ops.mylib.f.default", true, true, true)) &&
          refused(attribute(false), DiagnosticCode::unsupported_mutation, "lift it") && accepted(attribute(true)) &&
-         refused(shared(1), DiagnosticCode::unsupported_mutation, "shares its storage") && accepted(shared(0));
+         refused(shared(1), DiagnosticCode::unsupported_mutation, "shares its storage") && accepted(shared(0)) &&
+         accepted(shared(3));
 }
 constexpr auto views_and_writes_that_cannot_be_carried_out_are_refused() -> bool {
   return refuses_what_cannot_be_carried_out(true);

@@ -297,6 +297,12 @@ def strided_window_of_a_view(x):
     return x
 
 
+def no_elements_as_larger_ones(x):
+    y = x[:, :0]
+    x.add_(1)
+    return y.view(torch.complex64), x * 1
+
+
 def sliding_windows(x):
     x.unfold(0, 2, 3).mul_(10)
     return x
@@ -382,6 +388,7 @@ RIGHT = {
     "constants_in_a_region": (Mixed(constants_in_a_region, c=torch.tensor([1.0, 2.0, 3.0])), [numbers(3)]),
     "strided_window": (strided_window, [numbers(12)]),
     "strided_window_of_a_view": (strided_window_of_a_view, [numbers(12)]),
+    "no_elements_as_larger_ones": (no_elements_as_larger_ones, [numbers(2, 4)]),
     "sliding_windows": (sliding_windows, [numbers(7, start=1)]),
     "sign_bit": (sign_bit, [torch.tensor([-1.5, 2.0, -0.0, -math.inf])]),
     "bytes_as_bfloat16": (bytes_as_bfloat16, [torch.zeros(8, dtype=torch.uint8)]),

@@ -314,6 +314,12 @@ class Functionaliser {
   /// The bytes of `node`, a value of view `from`, as elements of view `to`.
   constexpr auto cast_bytes(std::uint32_t from, NodeId node, std::uint32_t to, NodeId position, TextId name) -> NodeId {
     const View target = analysis_->view(to);
+    // PyTorch looks at strides also where there are no elements, and those of a copy need not suit it.
+    if (analysis_->is_empty(target)) {
+      const Argument type = Argument(target.dtype).with_keyword(editor_->text("dtype"));
+      const auto sizes = analysis_->sizes(target);
+      return emit(position, "torch.ops.aten.new_zeros.default", {node, list(sizes), type}, target.dtype, sizes, to, name);
+    }
     // Elements of another size are cut out of a last dimension without gaps.
     if (byte_size(analysis_->view(from).dtype) != byte_size(target.dtype)) node = contiguous(from, node, position);
     return emit(position, Target::view_dtype, {node, target.dtype}, target.dtype, analysis_->sizes(target), to, name);

@@ -121,11 +121,15 @@ def tolerances(expected):
     }.get(expected.dtype, (1e-5 * largest, 1e-4))
 
 
+def widened(tensor):
+    return tensor.to(torch.complex128 if tensor.is_complex() else torch.float64)
+
+
 def close(actual, expected):
     absolute, relative = tolerances(expected)
     same_type = actual.dtype == expected.dtype and actual.shape == expected.shape
     return same_type and torch.allclose(
-        actual.double(), expected.double(), atol=absolute, rtol=relative, equal_nan=True
+        widened(actual), widened(expected), atol=absolute, rtol=relative, equal_nan=True
     )
 
 
@@ -133,8 +137,8 @@ def assert_close(actual, expected, what):
     assert actual.dtype == expected.dtype and actual.shape == expected.shape, (
         f"{what}: {actual.dtype}{list(actual.shape)}, eager has {expected.dtype}{list(expected.shape)}"
     )
-    difference = (actual.double() - expected.double()).abs().max().item() if expected.numel() else 0.0
-    largest = expected.double().abs().max().item() if expected.numel() else 0.0
+    difference = (widened(actual) - widened(expected)).abs().max().item() if expected.numel() else 0.0
+    largest = widened(expected).abs().max().item() if expected.numel() else 0.0
     assert close(actual, expected), (
         f"{what}: largest difference {difference:.3g}, largest value {largest:.3g}"
     )

@@ -88,8 +88,14 @@ inline constexpr std::string_view unknown_number = "unknown";
   const auto why = [&](SymInt number, std::string_view what) -> Text {
     if (graph.expression(number) == detail::unknown_number)
       return text_of("the strides of '", graph.name(id), "' are not known; ", help);
-    return text_of("in the ", what, " of '", graph.name(id), "' stands ", graph.expression(number),
-                   ", which is no number");
+    const std::string_view expression = graph.expression(number);
+    // PyTorch calls u0, u1, ... what it learns when the program runs, and s0, s1, ... the sizes of inputs.
+    const bool is_read = expression.starts_with('u') && expression.size() > 1 && expression[1] >= '0' && expression[1] <= '9';
+    const std::string_view remedy =
+        !is_read           ? "which is no number"
+        : what == "offset" ? "which the program reads from a tensor; write to the index itself (index_copy_, index_put_)"
+                           : "which hangs on the values of a tensor; torch.where and masked_fill_ keep the shape";
+    return text_of("in the ", what, " of '", graph.name(id), "' stands ", expression, ", ", remedy);
   };
   for (const SymInt size : graph.sizes(*meta))
     if (size.is_symbolic()) return why(size, "shape");
@@ -494,6 +500,12 @@ struct SliceArgument {
   if (!item.is_node()) return 1;
   const TensorMeta* meta = graph.tensor(item.node());
   return meta != nullptr && meta->dtype == DType::boolean ? meta->rank : 1;
+}
+/// Whether an index tensor may be a single integer, which PyTorch takes for a number: `x[i]` is then a view.
+[[nodiscard]] constexpr auto may_be_integer(const Graph& graph, const Argument& item) -> bool {
+  const TensorMeta* meta = graph.tensor(item.node());
+  if (meta == nullptr) return true;
+  return meta->rank == 0 && category(meta->dtype) == DTypeCategory::integral && meta->dtype != DType::u8;
 }
 /// Whether PyTorch takes a write of `values` at `indices`, items of a Python index or arguments of `index_put_`, for
 /// `masked_fill_`: one mask and no other tensor says where, and there is one value.

@@ -254,7 +254,8 @@ class ArgumentMatcher {
   }
   if (result.row == ops::no_row)
     result.known_to_write =
-        detail::says_write(graph, operation.base, arguments) || detail::gives_positional_out(kind, target, arguments);
+        detail::says_write(graph, operation.base, arguments) || detail::gives_positional_out(kind, target, arguments) ||
+        ops::is_statistics_writer(operation.base);
   return result;
 }
 

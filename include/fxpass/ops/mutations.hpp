@@ -245,11 +245,12 @@ inline constexpr std::string_view statistics_writers[] = {
 };
 
 /// Whether the operator is one of those: it writes in training mode, if it is given statistics.
-[[nodiscard]] constexpr auto is_statistics_writer(const Schema& schema) -> bool {
-  for (const std::string_view base : statistics_writers)
-    if (schema.base() == base) return true;
+[[nodiscard]] constexpr auto is_statistics_writer(std::string_view base) -> bool {
+  for (const std::string_view writer : statistics_writers)
+    if (base == writer) return true;
   return false;
 }
+[[nodiscard]] constexpr auto is_statistics_writer(const Schema& schema) -> bool { return is_statistics_writer(schema.base()); }
 
 /// Whether all that the operator writes are its `out=` tensors, which come to hold its results. Not so of those that leave in
 /// them what was there (`empty`) or change what the tensor is (`set`). O(schema length).
@@ -317,7 +318,8 @@ static_assert([] {
 
 /// Whether calls of the operator may write into an argument.
 [[nodiscard]] constexpr auto may_write(const Schema& schema) -> bool {
-  for (const std::string_view silent : {"aten._copy_from", "aten._copy_from_and_resize", "higher_order.nki_kernel_wrapper"})
+  for (const std::string_view silent : {"aten._copy_from", "aten._copy_from_and_resize", "aten._saturate_weight_to_fp16",
+                                        "higher_order.nki_kernel_wrapper"})
     if (schema.base() == silent) return true;  // although its schema does not say so
   return schema.writes() || is_statistics_writer(schema);
 }

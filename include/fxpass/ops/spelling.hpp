@@ -118,6 +118,7 @@ inline constexpr PythonSpelling python_functions[] = {
      "Tensor input, float p=0.5, bool train=False, bool inplace=False"},
     {"torch.nn.functional.feature_alpha_dropout", "aten.feature_alpha_dropout",
      "Tensor input, float p=0.5, bool train=False, bool inplace=False"},
+    {"torch._C._autograd._get_data_attr", "aten.data", ""},
     {"torch.as_tensor", "aten.to", "Tensor self, ScalarType? dtype=None, Device? device=None"},
     {"torch.asarray", "aten.to",
      "Tensor self, *, ScalarType? dtype=None, Device? device=None, bool? copy=None, bool requires_grad=False"},
@@ -236,6 +237,8 @@ struct KeywordAlias {
 inline constexpr KeywordAlias keyword_aliases[] = {
     {"input", "self"}, {"self", "input"}, {"input", "indices"}, {"training", "train"}, {"axis", "dim"},
     {"shape", "size"}, {"sizes", "size"}, {"split_size_or_sections", "split_size"},
+    // NumPy's names, which PyTorch takes too.
+    {"keepdims", "keepdim"}, {"x", "self"}, {"a", "self"}, {"x1", "self"}, {"x2", "other"},
 };
 
 /// What a spelling says: the operator without overload, and where its parameters stand.
@@ -275,6 +278,21 @@ struct Operation {
 /// "relu" of "torch.nn.functional.relu".
 [[nodiscard]] constexpr auto last_name(std::string_view target) -> std::string_view {
   return target.substr(target.rfind('.') + 1);
+}
+
+/// Whether a call that means no operator of ATen is one of PyTorch's functions in Python that write nothing, unless the call says
+/// so (`out=`), and return tensors of their own.
+[[nodiscard]] constexpr auto makes_new_tensor(std::string_view target) -> bool {
+  constexpr std::string_view functions[] = {
+      "affine_grid", "block_diag", "cdist",     "interpolate", "local_response_norm", "lp_pool1d", "lp_pool2d", "lp_pool3d",
+      "max_unpool1d", "max_unpool2d", "max_unpool3d", "nonzero", "normalize", "softmin", "softsign", "tanhshrink", "tensor",
+      "tensordot", "unique", "unique_consecutive", "upsample", "upsample_bilinear", "upsample_nearest",
+  };
+  if (target == "new_tensor") return true;
+  if (!is_torch_function(target)) return false;
+  for (const std::string_view function : functions)
+    if (last_name(target) == function) return true;
+  return false;
 }
 
 /// Takes a call_method target apart: `float`, `__iadd__` and their like; anything else is ATen's by name.

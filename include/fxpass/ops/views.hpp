@@ -77,11 +77,14 @@ struct ViewOperator {
 /// Operators whose results may be views of an argument, sorted by name.
 inline constexpr ViewOperator view_operators[] = {
     {"_c10d_functional.wait_tensor", ViewRule::identity},
+    {"aten._add_batch_dim", ViewRule::opaque},  // vmap's, as is the one that removes it
     {"aten._autocast_to_full_precision", ViewRule::maybe_cast},
     {"aten._autocast_to_reduced_precision", ViewRule::maybe_cast},
     {"aten._conj", ViewRule::conjugate},
     {"aten._neg_view", ViewRule::negate},
+    {"aten._remove_batch_dim", ViewRule::opaque},
     {"aten._reshape_alias", ViewRule::strided},
+    {"aten._to_cpu", ViewRule::cast_each},
     {"aten._unsafe_view", ViewRule::reshape},
     {"aten.adjoint", ViewRule::conjugate_transpose},
     {"aten.alias", ViewRule::identity},
@@ -99,6 +102,7 @@ inline constexpr ViewOperator view_operators[] = {
     {"aten.contiguous", ViewRule::maybe_contiguous},
     {"aten.cpu", ViewRule::maybe_cast},
     {"aten.cuda", ViewRule::maybe_cast},
+    {"aten.data", ViewRule::identity},
     {"aten.dequantize", ViewRule::maybe_cast},
     {"aten.detach", ViewRule::identity},
     {"aten.detach_", ViewRule::identity},
@@ -114,6 +118,7 @@ inline constexpr ViewOperator view_operators[] = {
     {"aten.flatten_dense_tensors", ViewRule::only_one_flat},
     {"aten.hsplit", ViewRule::split_columns},
     {"aten.imag", ViewRule::imag},
+    {"aten.lift", ViewRule::identity},
     {"aten.lift_fresh", ViewRule::identity},
     {"aten.linalg_diagonal", ViewRule::diagonal},
     {"aten.mH", ViewRule::conjugate_transpose},
@@ -181,6 +186,7 @@ inline constexpr ViewOperator view_operators[] = {
   if (base == "aten.view" && overload == "dtype") return ViewRule::bitcast;
   if (base.starts_with("aten.atleast_") && overload == "Sequence") return ViewRule::reshape_each;
   if (base == "aten.dequantize" && overload == "tensors") return ViewRule::cast_each;
+  if (base.starts_with("aten._cast_")) return ViewRule::maybe_cast;  // _cast_Float and its like
   for (const ViewOperator& v : view_operators)
     if (v.base == base) return v.rule;
   return schema.returns_alias() && !schema.writes() ? ViewRule::opaque : ViewRule::none;

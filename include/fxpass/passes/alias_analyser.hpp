@@ -53,6 +53,7 @@ namespace detail {
   if (op.row != ops::no_row || op.schema != TextId{} || op.view != ops::ViewRule::none || graph.runs_graphs(id)) return false;
   if (is_either_functional_form(graph, op)) return false;
   const std::string_view name = graph.text(op.spelling);
+  if (ops::makes_new_tensor(name)) return false;
   for (const std::string_view pure : {"_operator.", "builtins.", "math.", "operator.", "torch._assert", "torch._check",
                                       "torch.ops.aten.", "torch.ops.prims."})
     if (name.starts_with(pure)) return false;
@@ -377,7 +378,7 @@ class AliasAnalyser {
       return {};
     }
     if (op.row == ops::no_row && op.schema == TextId{}) {
-      add_unknown(graph, id);
+      if (!ops::makes_new_tensor(graph.text(op.spelling))) add_unknown(graph, id);
       return {};
     }
     if (ViewRules::views_each(graph, id)) {
@@ -897,6 +898,10 @@ class AliasAnalyser {
                         text_of("writes into '", graph.name(base), "' through the view '", graph.name(maker),
                                 "', whose place in it is not known: ", why));
     }
+    if (maker != no_node && graph.op(maker).view == ops::ViewRule::getitem)
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of("writes into '", graph.name(base), "' through '", graph.name(maker), "', a view whose place is known only "
+                              "when the program runs; write to the index itself (x[i] = value, or index_copy_)"));
     return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                     text_of("writes into '", graph.name(base), "' through a view that fxpass cannot invert"));
   }

@@ -266,7 +266,8 @@ struct AliasingOutputRewritePass {
                         "is written in place and also has its new value among the outputs already");
       values.push_back(input.node);
       OutputSpec spec;
-      spec.kind = input.kind == InputKind::buffer      ? OutputKind::buffer_mutation
+      const bool is_state = input.kind == InputKind::buffer || input.kind == InputKind::tensor_constant;
+      spec.kind = is_state                               ? OutputKind::buffer_mutation
                   : input.kind == InputKind::parameter ? OutputKind::parameter_mutation
                                                        : OutputKind::user_input_mutation;
       spec.input = i;

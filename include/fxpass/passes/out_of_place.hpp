@@ -422,9 +422,20 @@ class OutOfPlaceRewriter {
     given_.clear();
     const Call call(sweep.graph(), sweep.id());
     for (std::uint32_t i = 0; i < twin.parameters.count; ++i) {
-      const auto argument = call.given(i, parameters_[twin.parameters.begin + i].parameter);
+      const ops::Parameter& parameter = parameters_[twin.parameters.begin + i].parameter;
+      auto argument = call.given(i, parameter);
+      // One by one: `torch.zeros(4, 4, out=x)`.
+      const bool is_member = argument && (argument->is(ArgumentKind::integer) || argument->is(ArgumentKind::sym_int));
+      if (is_member && parameter.type.ends_with("[]"))
+        if (const auto list = call.integers(parameter.name)) argument = list_of(sweep, *list);
       given_.push_back({argument.has_value(), argument ? *argument : Argument()});
     }
+  }
+
+  static constexpr auto list_of(Sweep& sweep, const Pool<SymInt>& numbers) -> Argument {
+    Pool<Argument> members;
+    for (const SymInt number : numbers) members.push_back(Argument(number));
+    return Argument::group(ArgumentKind::list, sweep.graph().add_arguments(members.view()));
   }
 
   /// The functional twin on the newest values of what is given, in the dtype of `view`.

@@ -69,7 +69,8 @@ namespace detail {
 /// What a Python index selects.
 struct IndexedView {
   std::uint32_t view = no_view;  ///< after integers, slices, None and Ellipsis; no_view: not decidable here
-  bool has_tensors = false;      ///< and index tensors besides, which copy or scatter
+  bool has_tensors = false;      ///< and index tensors besides, of which
+  bool copies = false;           ///< those that are no single integers make a copy; those that are, a view of an unknown place
   bool has_booleans = false;     ///< and True or False, which PyTorch takes for index tensors
   bool writes_nothing = false;   ///< the index holds False
 };
@@ -428,6 +429,7 @@ class ViewMaker {
           const std::int64_t taken = dimensions_indexed(graph_, item);
           if (dim + taken > static_cast<std::int64_t>(v.rank)) return result;
           result.has_tensors = true;
+          result.copies = result.copies || !may_be_integer(graph_, item);
           dim += taken;
           break;
         }
@@ -439,6 +441,7 @@ class ViewMaker {
           for (const Argument& member : members)
             if (member.is(ArgumentKind::integer) && (member.integer() < -size || member.integer() >= size)) return result;
           result.has_tensors = true;
+          result.copies = true;
           ++dim;
           break;
         }
@@ -782,7 +785,8 @@ class ViewRules {
         const IndexedView indexed = make_.index(parent, arguments[1]);
         if (indexed.view != no_view) {
           if (!indexed.has_tensors && !indexed.has_booleans) return indexed.view;
-          return std::nullopt;
+          if (indexed.copies || indexed.has_booleans) return std::nullopt;
+          return make_.opaque(parent, id);
         }
         return is_copying_index(arguments[1]) ? std::nullopt : std::optional(make_.opaque(parent, id));
       }
@@ -1039,9 +1043,10 @@ class ViewRules {
     return suggested_format(analysis_.geometry(from)) == format->memory_format() ? std::optional(parent) : std::nullopt;
   }
 
-  /// Whether an index holds a tensor or a list of numbers: advanced indexing always copies.
+  /// Whether an index holds a list of numbers, or a tensor that is no single integer: advanced indexing always copies.
   [[nodiscard]] constexpr auto is_copying_index(const Argument& index) const -> bool {
-    if (index.is_node()) return graph_.node(index.node()).value_kind == ValueKind::tensor;
+    if (index.is_node())
+      return graph_.node(index.node()).value_kind == ValueKind::tensor && !may_be_integer(graph_, index);
     if (index.is(ArgumentKind::list)) return true;
     if (!index.is(ArgumentKind::tuple)) return false;
     for (const Argument& item : graph_.children(index))

@@ -4636,11 +4636,12 @@ inline constexpr std::string_view statistics_writers[] = {
 };
 
 /// Whether the operator is one of those: it writes in training mode, if it is given statistics.
-[[nodiscard]] constexpr auto is_statistics_writer(const Schema& schema) -> bool {
-  for (const std::string_view base : statistics_writers)
-    if (schema.base() == base) return true;
+[[nodiscard]] constexpr auto is_statistics_writer(std::string_view base) -> bool {
+  for (const std::string_view writer : statistics_writers)
+    if (base == writer) return true;
   return false;
 }
+[[nodiscard]] constexpr auto is_statistics_writer(const Schema& schema) -> bool { return is_statistics_writer(schema.base()); }
 
 /// Whether all that the operator writes are its `out=` tensors, which come to hold its results. Not so of those that leave in
 /// them what was there (`empty`) or change what the tensor is (`set`). O(schema length).
@@ -4708,7 +4709,8 @@ static_assert([] {
 
 /// Whether calls of the operator may write into an argument.
 [[nodiscard]] constexpr auto may_write(const Schema& schema) -> bool {
-  for (const std::string_view silent : {"aten._copy_from", "aten._copy_from_and_resize", "higher_order.nki_kernel_wrapper"})
+  for (const std::string_view silent : {"aten._copy_from", "aten._copy_from_and_resize", "aten._saturate_weight_to_fp16",
+                                        "higher_order.nki_kernel_wrapper"})
     if (schema.base() == silent) return true;  // although its schema does not say so
   return schema.writes() || is_statistics_writer(schema);
 }
@@ -4801,11 +4803,14 @@ struct ViewOperator {
 /// Operators whose results may be views of an argument, sorted by name.
 inline constexpr ViewOperator view_operators[] = {
     {"_c10d_functional.wait_tensor", ViewRule::identity},
+    {"aten._add_batch_dim", ViewRule::opaque},  // vmap's, as is the one that removes it
     {"aten._autocast_to_full_precision", ViewRule::maybe_cast},
     {"aten._autocast_to_reduced_precision", ViewRule::maybe_cast},
     {"aten._conj", ViewRule::conjugate},
     {"aten._neg_view", ViewRule::negate},
+    {"aten._remove_batch_dim", ViewRule::opaque},
     {"aten._reshape_alias", ViewRule::strided},
+    {"aten._to_cpu", ViewRule::cast_each},
     {"aten._unsafe_view", ViewRule::reshape},
     {"aten.adjoint", ViewRule::conjugate_transpose},
     {"aten.alias", ViewRule::identity},
@@ -4823,6 +4828,7 @@ inline constexpr ViewOperator view_operators[] = {
     {"aten.contiguous", ViewRule::maybe_contiguous},
     {"aten.cpu", ViewRule::maybe_cast},
     {"aten.cuda", ViewRule::maybe_cast},
+    {"aten.data", ViewRule::identity},
     {"aten.dequantize", ViewRule::maybe_cast},
     {"aten.detach", ViewRule::identity},
     {"aten.detach_", ViewRule::identity},
@@ -4838,6 +4844,7 @@ inline constexpr ViewOperator view_operators[] = {
     {"aten.flatten_dense_tensors", ViewRule::only_one_flat},
     {"aten.hsplit", ViewRule::split_columns},
     {"aten.imag", ViewRule::imag},
+    {"aten.lift", ViewRule::identity},
     {"aten.lift_fresh", ViewRule::identity},
     {"aten.linalg_diagonal", ViewRule::diagonal},
     {"aten.mH", ViewRule::conjugate_transpose},
@@ -4905,6 +4912,7 @@ inline constexpr ViewOperator view_operators[] = {
   if (base == "aten.view" && overload == "dtype") return ViewRule::bitcast;
   if (base.starts_with("aten.atleast_") && overload == "Sequence") return ViewRule::reshape_each;
   if (base == "aten.dequantize" && overload == "tensors") return ViewRule::cast_each;
+  if (base.starts_with("aten._cast_")) return ViewRule::maybe_cast;  // _cast_Float and its like
   for (const ViewOperator& v : view_operators)
     if (v.base == base) return v.rule;
   return schema.returns_alias() && !schema.writes() ? ViewRule::opaque : ViewRule::none;
@@ -5907,6 +5915,7 @@ inline constexpr PythonSpelling python_functions[] = {
      "Tensor input, float p=0.5, bool train=False, bool inplace=False"},
     {"torch.nn.functional.feature_alpha_dropout", "aten.feature_alpha_dropout",
      "Tensor input, float p=0.5, bool train=False, bool inplace=False"},
+    {"torch._C._autograd._get_data_attr", "aten.data", ""},
     {"torch.as_tensor", "aten.to", "Tensor self, ScalarType? dtype=None, Device? device=None"},
     {"torch.asarray", "aten.to",
      "Tensor self, *, ScalarType? dtype=None, Device? device=None, bool? copy=None, bool requires_grad=False"},
@@ -6025,6 +6034,8 @@ struct KeywordAlias {
 inline constexpr KeywordAlias keyword_aliases[] = {
     {"input", "self"}, {"self", "input"}, {"input", "indices"}, {"training", "train"}, {"axis", "dim"},
     {"shape", "size"}, {"sizes", "size"}, {"split_size_or_sections", "split_size"},
+    // NumPy's names, which PyTorch takes too.
+    {"keepdims", "keepdim"}, {"x", "self"}, {"a", "self"}, {"x1", "self"}, {"x2", "other"},
 };
 
 /// What a spelling says: the operator without overload, and where its parameters stand.
@@ -6064,6 +6075,21 @@ struct Operation {
 /// "relu" of "torch.nn.functional.relu".
 [[nodiscard]] constexpr auto last_name(std::string_view target) -> std::string_view {
   return target.substr(target.rfind('.') + 1);
+}
+
+/// Whether a call that means no operator of ATen is one of PyTorch's functions in Python that write nothing, unless the call says
+/// so (`out=`), and return tensors of their own.
+[[nodiscard]] constexpr auto makes_new_tensor(std::string_view target) -> bool {
+  constexpr std::string_view functions[] = {
+      "affine_grid", "block_diag", "cdist",     "interpolate", "local_response_norm", "lp_pool1d", "lp_pool2d", "lp_pool3d",
+      "max_unpool1d", "max_unpool2d", "max_unpool3d", "nonzero", "normalize", "softmin", "softsign", "tanhshrink", "tensor",
+      "tensordot", "unique", "unique_consecutive", "upsample", "upsample_bilinear", "upsample_nearest",
+  };
+  if (target == "new_tensor") return true;
+  if (!is_torch_function(target)) return false;
+  for (const std::string_view function : functions)
+    if (last_name(target) == function) return true;
+  return false;
 }
 
 /// Takes a call_method target apart: `float`, `__iadd__` and their like; anything else is ATen's by name.
@@ -6333,7 +6359,8 @@ class ArgumentMatcher {
   }
   if (result.row == ops::no_row)
     result.known_to_write =
-        detail::says_write(graph, operation.base, arguments) || detail::gives_positional_out(kind, target, arguments);
+        detail::says_write(graph, operation.base, arguments) || detail::gives_positional_out(kind, target, arguments) ||
+        ops::is_statistics_writer(operation.base);
   return result;
 }
 
@@ -14472,8 +14499,14 @@ inline constexpr std::string_view unknown_number = "unknown";
   const auto why = [&](SymInt number, std::string_view what) -> Text {
     if (graph.expression(number) == detail::unknown_number)
       return text_of("the strides of '", graph.name(id), "' are not known; ", help);
-    return text_of("in the ", what, " of '", graph.name(id), "' stands ", graph.expression(number),
-                   ", which is no number");
+    const std::string_view expression = graph.expression(number);
+    // PyTorch calls u0, u1, ... what it learns when the program runs, and s0, s1, ... the sizes of inputs.
+    const bool is_read = expression.starts_with('u') && expression.size() > 1 && expression[1] >= '0' && expression[1] <= '9';
+    const std::string_view remedy =
+        !is_read           ? "which is no number"
+        : what == "offset" ? "which the program reads from a tensor; write to the index itself (index_copy_, index_put_)"
+                           : "which hangs on the values of a tensor; torch.where and masked_fill_ keep the shape";
+    return text_of("in the ", what, " of '", graph.name(id), "' stands ", expression, ", ", remedy);
   };
   for (const SymInt size : graph.sizes(*meta))
     if (size.is_symbolic()) return why(size, "shape");
@@ -14879,6 +14912,21 @@ struct SliceArgument {
   const TensorMeta* meta = graph.tensor(item.node());
   return meta != nullptr && meta->dtype == DType::boolean ? meta->rank : 1;
 }
+/// Whether an index tensor may be a single integer, which PyTorch takes for a number: `x[i]` is then a view.
+[[nodiscard]] constexpr auto may_be_integer(const Graph& graph, const Argument& item) -> bool {
+  const TensorMeta* meta = graph.tensor(item.node());
+  if (meta == nullptr) return true;
+  return meta->rank == 0 && category(meta->dtype) == DTypeCategory::integral && meta->dtype != DType::u8;
+}
+/// Whether a Python index holds a list of numbers, or a tensor that is not certainly a single integer.
+[[nodiscard]] constexpr auto has_index_tensors(const Graph& graph, const Argument& index) -> bool {
+  for (const Argument& item : index_items(graph, index)) {
+    if (item.is(ArgumentKind::list)) return true;
+    if (!item.is_node() || graph.node(item.node()).value_kind != ValueKind::tensor) continue;
+    if (graph.tensor(item.node()) == nullptr || !may_be_integer(graph, item)) return true;
+  }
+  return false;
+}
 /// Whether PyTorch takes a write of `values` at `indices`, items of a Python index or arguments of `index_put_`, for
 /// `masked_fill_`: one mask and no other tensor says where, and there is one value.
 [[nodiscard]] constexpr auto fills_by_mask(const Graph& graph, Span<const Argument> indices, NodeId values) -> bool {
@@ -15243,8 +15291,8 @@ constexpr void for_each_symbol(std::string_view expression, F visit) {
 /// @file
 /// `AliasAnalysis`: which values share a storage, through which views, and who writes where.
 ///
-/// Every tensor value is a view of a storage. Views form a tree under the storage's base, an edge being one of ten steps
-/// (select, slice, diagonal, reshape, permute, expand, strided, bitcast, conjugate, negate) to which all of PyTorch's view
+/// Every tensor value is a view of a storage. Views form a tree under the storage's base, an edge being one of eleven steps
+/// (select, pick, slice, diagonal, reshape, permute, expand, strided, bitcast, conjugate, negate) to which all of PyTorch's view
 /// operators are brought. A step can be replayed on a new base and inverted into one, which is all that
 /// functionalisation needs.
 
@@ -15256,10 +15304,11 @@ inline constexpr std::uint32_t no_storage = 0xffffffffU;
 
 /// How a view is made from its parent.
 struct ViewStep {
-  /// The ten steps, and what is none of them.
+  /// The eleven steps, and what is none of them.
   enum class Kind : std::uint8_t {
     base,      ///< the storage's own tensor
     select,    ///< index `start` of dimension `dim`
+    pick,      ///< so too, the index being the value of an integer tensor: item `end` of the index of node `start`, a getitem
     slice,     ///< [start, end) by `step` of dimension `dim`, bounds clamped
     diagonal,  ///< diagonal `start` of dimensions `dim` and `end`, as the last dimension
     reshape,   ///< to the view's sizes
@@ -15283,7 +15332,7 @@ struct ViewStep {
   [[nodiscard]] constexpr auto is_opaque() const -> bool { return kind == Kind::list || kind == Kind::opaque; }
   /// Whether the view holds only some of its parent's elements.
   [[nodiscard]] constexpr auto takes_part() const -> bool {
-    return kind == Kind::select || kind == Kind::slice || kind == Kind::diagonal || kind == Kind::strided;
+    return kind == Kind::select || kind == Kind::pick || kind == Kind::slice || kind == Kind::diagonal || kind == Kind::strided;
   }
 
   friend constexpr auto operator==(const ViewStep&, const ViewStep&) -> bool = default;
@@ -15297,7 +15346,8 @@ struct View {
   bool has_geometry = false;           ///< whether the numbers below are known
   std::uint32_t rank = 0;              ///< how many dimensions it has
   std::uint32_t dims = 0;              ///< in the pool of numbers: sizes, then strides
-  std::int64_t offset = 0;             ///< of its first element in the storage, in elements
+  std::int64_t offset = 0;             ///< of its first element in the storage, in elements;
+  bool is_placed = true;               ///< if not, at least: where an index decides that is known when the program runs
   DType dtype = DType::f32;            ///< of its elements
 
   friend constexpr auto operator==(const View&, const View&) -> bool = default;
@@ -15428,6 +15478,7 @@ class AliasAnalysis {
     v.storage = views_[parent].storage;
     v.parent = parent;
     v.step = step;
+    v.is_placed = views_[parent].is_placed && step.kind != ViewStep::Kind::pick;
     v.dtype = dtype;
     if (geometry != nullptr) set_geometry(v, *geometry);
     return views_.push_back(v);
@@ -15463,6 +15514,9 @@ class AliasAnalysis {
     of_node_ = std::move(of_node);
     for (Storage& storage : storages_) storage.base = moved[storage.base];
     for (Write& write : writes_) write.node = moved[write.node];
+    for (View& view : views_)
+      if (view.step.kind == ViewStep::Kind::pick)
+        view.step.start = moved[NodeId{static_cast<std::uint32_t>(view.step.start)}].index;
   }
 
   /// Equal if the same nodes are the same views and the same writes go into them, by id.
@@ -15563,7 +15617,8 @@ namespace detail {
 /// What a Python index selects.
 struct IndexedView {
   std::uint32_t view = no_view;  ///< after integers, slices, None and Ellipsis; no_view: not decidable here
-  bool has_tensors = false;      ///< and index tensors besides, which copy or scatter
+  bool has_tensors = false;      ///< and index tensors besides, of which
+  bool copies = false;           ///< those that are no single integers make a copy; those that are, a view of an unknown place
   bool has_booleans = false;     ///< and True or False, which PyTorch takes for index tensors
   bool writes_nothing = false;   ///< the index holds False
 };
@@ -15605,6 +15660,24 @@ class ViewMaker {
     step.dim = *d;
     step.start = i;
     return add(view, step, result);
+  }
+  /// `view[..., index, ...]` at dimension `dim`, the index being item `item` of that of `maker`, a tensor.
+  [[nodiscard]] constexpr auto pick(std::uint32_t view, std::int64_t dim, NodeId maker, std::size_t item) const
+      -> std::optional<std::uint32_t> {
+    if (!has_geometry(view) || is_expansion(view)) return std::nullopt;
+    const View& v = analysis_.view(view);
+    const auto d = wrap_dimension(dim, v.rank);
+    if (!d || v.rank == 0 || analysis_.sizes(v)[*d] == 0) return std::nullopt;
+    Geometry result;
+    result.offset = v.offset;
+    result.sizes = without(analysis_.sizes(v), *d);
+    result.strides = without(analysis_.strides(v), *d);
+    ViewStep step;
+    step.kind = ViewStep::Kind::pick;
+    step.dim = *d;
+    step.start = maker.index;
+    step.end = static_cast<std::int64_t>(item);
+    return analysis_.add_view(view, step, v.dtype, &result);
   }
   /// `view[..., start:end:step_size, ...]` at dimension `dim`; bounds are wrapped and clamped.
   [[nodiscard]] constexpr auto slice(std::uint32_t view, std::int64_t dim, std::optional<std::int64_t> start,
@@ -15766,7 +15839,7 @@ class ViewMaker {
   /// of (`as_strided`). None where some of them are no elements of the storage's base, as far as that shows: all of a base
   /// whose elements fill one stretch of storage.
   [[nodiscard]] constexpr auto strided(std::uint32_t view, const Geometry& g) const -> std::optional<std::uint32_t> {
-    const auto memory = memory_of(view);
+    const auto memory = analysis_.view(view).is_placed ? memory_of(view) : std::nullopt;
     if (!memory) return std::nullopt;
     const std::int64_t count = g.element_count();
     const std::int64_t start = g.offset - memory->begin;
@@ -15884,8 +15957,9 @@ class ViewMaker {
                               g ? &*g : nullptr);
   }
 
-  /// What `view[index]` is, as far as views go. O(rank) for each index item.
-  [[nodiscard]] constexpr auto index(std::uint32_t view, const Argument& index) const -> IndexedView {
+  /// What `view[index]` is, as far as views go. `maker`, if given, has that index, which holds no tensor but single integers:
+  /// those are picked. O(rank) for each index item.
+  [[nodiscard]] constexpr auto index(std::uint32_t view, const Argument& index, NodeId maker = no_node) const -> IndexedView {
     IndexedView result;
     if (!has_geometry(view)) return result;
     const auto items = index_items(graph_, index);
@@ -15893,7 +15967,8 @@ class ViewMaker {
     for (const Argument& item : items) consumed += dimensions_indexed(graph_, item);
     std::optional<std::uint32_t> current = view;
     std::int64_t dim = 0;
-    for (const Argument& item : items) {
+    for (std::uint32_t k = 0; k < items.size(); ++k) {
+      const Argument item = items[k];
       if (!current) return result;
       const View& v = analysis_.view(*current);
       switch (item.kind()) {
@@ -15919,9 +15994,14 @@ class ViewMaker {
           break;
         case ArgumentKind::node: {
           if (graph_.node(item.node()).value_kind != ValueKind::tensor) return result;
+          if (maker != no_node) {
+            current = pick(*current, dim, maker, k);
+            break;
+          }
           const std::int64_t taken = dimensions_indexed(graph_, item);
           if (dim + taken > static_cast<std::int64_t>(v.rank)) return result;
           result.has_tensors = true;
+          result.copies = result.copies || !may_be_integer(graph_, item);
           dim += taken;
           break;
         }
@@ -15933,6 +16013,7 @@ class ViewMaker {
           for (const Argument& member : members)
             if (member.is(ArgumentKind::integer) && (member.integer() < -size || member.integer() >= size)) return result;
           result.has_tensors = true;
+          result.copies = true;
           ++dim;
           break;
         }
@@ -16273,12 +16354,14 @@ class ViewRules {
       case ops::ViewRule::getitem: {
         const auto arguments = graph_.arguments(id);
         if (arguments.size() != 2) return make_.opaque(parent, id);
-        const IndexedView indexed = make_.index(parent, arguments[1]);
+        const bool copies = is_copying_index(arguments[1]);
+        const IndexedView indexed = make_.index(parent, arguments[1], has_index_tensors(graph_, arguments[1]) ? no_node : id);
         if (indexed.view != no_view) {
           if (!indexed.has_tensors && !indexed.has_booleans) return indexed.view;
-          return std::nullopt;
+          if (indexed.copies || indexed.has_booleans) return std::nullopt;
+          return make_.opaque(parent, id);
         }
-        return is_copying_index(arguments[1]) ? std::nullopt : std::optional(make_.opaque(parent, id));
+        return copies ? std::nullopt : std::optional(make_.opaque(parent, id));
       }
       case ops::ViewRule::maybe_cast: return cast(call, parent);
       case ops::ViewRule::maybe_contiguous: {
@@ -16533,9 +16616,10 @@ class ViewRules {
     return suggested_format(analysis_.geometry(from)) == format->memory_format() ? std::optional(parent) : std::nullopt;
   }
 
-  /// Whether an index holds a tensor or a list of numbers: advanced indexing always copies.
+  /// Whether an index holds a list of numbers, or a tensor that is no single integer: advanced indexing always copies.
   [[nodiscard]] constexpr auto is_copying_index(const Argument& index) const -> bool {
-    if (index.is_node()) return graph_.node(index.node()).value_kind == ValueKind::tensor;
+    if (index.is_node())
+      return graph_.node(index.node()).value_kind == ValueKind::tensor && !may_be_integer(graph_, index);
     if (index.is(ArgumentKind::list)) return true;
     if (!index.is(ArgumentKind::tuple)) return false;
     for (const Argument& item : graph_.children(index))
@@ -16590,6 +16674,7 @@ namespace detail {
   if (op.row != ops::no_row || op.schema != TextId{} || op.view != ops::ViewRule::none || graph.runs_graphs(id)) return false;
   if (is_either_functional_form(graph, op)) return false;
   const std::string_view name = graph.text(op.spelling);
+  if (ops::makes_new_tensor(name)) return false;
   for (const std::string_view pure : {"_operator.", "builtins.", "math.", "operator.", "torch._assert", "torch._check",
                                       "torch.ops.aten.", "torch.ops.prims."})
     if (name.starts_with(pure)) return false;
@@ -16914,7 +16999,7 @@ class AliasAnalyser {
       return {};
     }
     if (op.row == ops::no_row && op.schema == TextId{}) {
-      add_unknown(graph, id);
+      if (!ops::makes_new_tensor(graph.text(op.spelling))) add_unknown(graph, id);
       return {};
     }
     if (ViewRules::views_each(graph, id)) {
@@ -17070,7 +17155,7 @@ class AliasAnalyser {
                                 "not one that fxpass can give a new value"));
       std::uint32_t sharers = 0;
       for (const Argument& other : *operands)
-        if (other.is_node() && may_share(analysis_->view_of(current(other.node())), view)) ++sharers;
+        if (other.is_node() && may_share_places(analysis_->view_of(current(other.node())), view)) ++sharers;
       if (sharers > 1)
         return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                         text_of("a graph that it runs writes into '", graph.name(operand.node()), "', and another operand "
@@ -17086,6 +17171,11 @@ class AliasAnalyser {
     for (const std::int64_t base : analysis_->possible_bases(analysis_->view(other).storage))
       if (base == storage) return true;
     return false;
+  }
+
+  /// So too, unless both are parts of one storage that are certainly apart.
+  [[nodiscard]] constexpr auto may_share_places(std::uint32_t other, std::uint32_t view) const -> bool {
+    return may_share(other, view) && !is_apart(analysis_->view(other), analysis_->view(view));
   }
 
   // Writes -----------------------------------------------------------------------------------------------------------
@@ -17142,7 +17232,8 @@ class AliasAnalyser {
     if (self == no_view)
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                       "setitem on something that is no tensor of this graph");
-    const IndexedView target = ViewMaker(graph, *analysis_).index(self, arguments[1]);
+    const NodeId maker = has_index_tensors(graph, arguments[1]) ? no_node : id;
+    const IndexedView target = ViewMaker(graph, *analysis_).index(self, arguments[1], maker);
     if (target.view == no_view) {
       if (Status refused = check_target(graph, id, self, true); !refused) return refused;
       const Text why = why_no_geometry(graph, arguments[0].node());
@@ -17311,7 +17402,7 @@ class AliasAnalyser {
     const auto add = [&](std::uint32_t view, bool is_written) {
       const View& v = analysis_->view(view);
       if (v.has_geometry && analysis_->is_empty(v)) return;
-      places.add(v.storage, view, is_written, v.has_geometry ? stretch(bytes_of(v)) : anywhere, [&](std::uint32_t other, bool other_is_written) {
+      places.add(v.storage, view, is_written, stretch_of(v), [&](std::uint32_t other, bool other_is_written) {
         if ((is_written || other_is_written) && !is_apart(v, analysis_->view(other))) shared = is_written ? view : other;
       });
       // What may be part of another storage is looked for there.
@@ -17434,6 +17525,10 @@ class AliasAnalyser {
                         text_of("writes into '", graph.name(base), "' through the view '", graph.name(maker),
                                 "', whose place in it is not known: ", why));
     }
+    if (maker != no_node && graph.op(maker).view == ops::ViewRule::getitem)
+      return error_at(graph, id, DiagnosticCode::unsupported_mutation,
+                      text_of("writes into '", graph.name(base), "' through '", graph.name(maker), "', a view whose place is known only "
+                              "when the program runs; write to the index itself (x[i] = value, or index_copy_)"));
     return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                     text_of("writes into '", graph.name(base), "' through a view that fxpass cannot invert"));
   }
@@ -17444,8 +17539,8 @@ class AliasAnalyser {
     return no_node;
   }
 
-  /// Refuses an operand of an `out=` call that shares memory with the tensor written, unless both are the same tensor and the
-  /// operator, which has an in-place form, reads of it what it writes next.
+  /// Refuses an operand of an `out=` call that shares memory with the tensor written, unless the operator, which has an in-place
+  /// form, reads of it what it writes next.
   [[nodiscard]] constexpr auto check_out_overlap(const Graph& graph, NodeId id, std::uint32_t view_id) -> Status {
     const ops::Schema schema = graph.schema(graph.op(id));
     const ops::WriteRule rule = ops::rule_of_result(schema);
@@ -17460,9 +17555,10 @@ class AliasAnalyser {
       if (is_out) continue;
       graph.for_each_operand(a, [&](NodeId operand) {
         const std::uint32_t other = analysis_->view_of(current(operand));
-        if (other == no_view || !may_share(other, view_id) || (other == view_id && may_be_written)) return;
-        if (is_apart(analysis_->view(other), analysis_->view(view_id))) return;
-        shared = operand;
+        if (!may_share_places(other, view_id) || (other == view_id && may_be_written)) return;
+        const View& source = analysis_->view(other);
+        const bool is_told = source.has_geometry && source.storage == analysis_->view(view_id).storage;
+        if (!is_elementwise || !is_told || !check_side_by_side(graph, id, view_id, other)) shared = operand;
       });
     }
     if (shared == no_node) return {};
@@ -17508,8 +17604,8 @@ class AliasAnalyser {
       const std::uint64_t hash = view * 0x9e3779b97f4a7c15ULL;
       if (views.find(hash, [&](std::uint32_t i) { return seen[i] == view; }) != detail::IdTable::absent) return;
       views.insert(hash, seen.push_back(view));
-      places.add(v.storage, view, is_written, stretch(bytes_of(v)), [&](std::uint32_t other, bool other_is_written) {
-        if ((is_written || other_is_written) && overlap(v, analysis_->view(other))) overlapping = view;
+      places.add(v.storage, view, is_written, stretch_of(v), [&](std::uint32_t other, bool other_is_written) {
+        if ((is_written || other_is_written) && overlap_in_list(v, analysis_->view(other))) overlapping = view;
       });
     };
     for (const std::int64_t view : written) add(static_cast<std::uint32_t>(view), true);
@@ -17525,13 +17621,26 @@ class AliasAnalyser {
   [[nodiscard]] constexpr auto bytes_of(const View& view) const -> Geometry {
     return in_bytes(analysis_->geometry(view), byte_size(view.dtype));
   }
+  /// What a view lies in: itself, or what an index that is not known takes it out of.
+  [[nodiscard]] constexpr auto placed(const View& view) const -> const View& {
+    const View* v = &view;
+    while (!v->is_placed) v = &analysis_->view(v->parent);
+    return *v;
+  }
+  /// The first and the last byte that a view can take.
+  [[nodiscard]] constexpr auto stretch_of(const View& view) const -> std::pair<std::int64_t, std::int64_t> {
+    return view.has_geometry ? stretch(bytes_of(placed(view))) : anywhere;
+  }
   [[nodiscard]] constexpr auto overlap(const View& a, const View& b) const -> bool {
-    return partially_overlap(bytes_of(a), bytes_of(b));
+    return a.is_placed && b.is_placed && partially_overlap(bytes_of(a), bytes_of(b));
+  }
+  [[nodiscard]] constexpr auto overlap_in_list(const View& a, const View& b) const -> bool {
+    return a.is_placed && b.is_placed ? overlap(a, b) : !is_apart(a, b);
   }
   /// Whether two views of one storage certainly have no place in common.
   [[nodiscard]] constexpr auto is_apart(const View& a, const View& b) const -> bool {
     if (a.storage != b.storage || !a.has_geometry || !b.has_geometry) return false;
-    return are_apart(bytes_of(a), bytes_of(b));
+    return are_apart(bytes_of(placed(a)), bytes_of(placed(b)));
   }
   /// Of what takes places that are not known.
   static constexpr std::pair<std::int64_t, std::int64_t> anywhere{std::numeric_limits<std::int64_t>::min(),
@@ -17566,8 +17675,7 @@ class AliasAnalyser {
       const std::uint32_t other = analysis_->view_of(current(operand));
       const bool is_target = is_self && other == view_id;
       if (is_target) is_self = false;
-      if (!status || is_target || other == no_view || !may_share(other, view_id)) return;
-      if (is_apart(analysis_->view(other), analysis_->view(view_id)) || operand == number_of(graph, id)) return;
+      if (!status || is_target || !may_share_places(other, view_id) || operand == number_of(graph, id)) return;
       if (!goes_side_by_side(graph, id))
         status = error_at(graph, id, DiagnosticCode::unsupported_mutation,
                           text_of("reads '", graph.name(operand), "', which may share memory with the tensor that it writes; "
@@ -17585,10 +17693,7 @@ class AliasAnalyser {
   [[nodiscard]] static constexpr auto goes_side_by_side(const Graph& graph, NodeId id) -> bool {
     const ops::WriteRule rule = graph.op(id).write_rule;
     if (rule == ops::WriteRule::same_dtype) return !reads_while_it_writes(graph.schema(graph.op(id)).base());
-    if (rule != ops::WriteRule::setitem) return true;
-    for (const Argument& item : index_items(graph, graph.arguments(id)[1]))
-      if (item.is_node() || item.is(ArgumentKind::list)) return false;
-    return true;
+    return rule != ops::WriteRule::setitem || !has_index_tensors(graph, graph.arguments(id)[1]);
   }
   /// Refuses views that overlap, the one to be written while the other one is read element by element: where PyTorch does, and
   /// where it gives something else than reading first.
@@ -17596,8 +17701,8 @@ class AliasAnalyser {
       -> Status {
     const View& target = analysis_->view(written);
     const View& source = analysis_->view(read);
-    if (written == read || source.storage != target.storage || !target.has_geometry || !source.has_geometry ||
-        is_apart(source, target))
+    if (source.storage != target.storage || !target.has_geometry || !source.has_geometry || is_apart(source, target) ||
+        are_same_or_apart(written, read))
       return {};
     const auto refused = [&](DiagnosticCode code, std::string_view why) {
       return error_at(graph, id, code,
@@ -17610,9 +17715,27 @@ class AliasAnalyser {
     const bool expands = graph.op(id).write_rule == ops::WriteRule::setitem && from.element_count() != to.element_count();
     if (!expands && overlap(target, source)) return refused(DiagnosticCode::eager_would_raise, "PyTorch raises here");
     const bool reads_what_was = reads_ahead(to, from) || (is_copy(graph, id) && is_broadcast_onto_itself(to, from));
-    if (source.dtype == target.dtype && reads_what_was) return {};
+    if (source.dtype == target.dtype && target.is_placed && source.is_placed && reads_what_was) return {};
     return refused(DiagnosticCode::unsupported_mutation,
                    "what that gives hangs on the order in which PyTorch goes through them");
+  }
+  /// Whether two views, made alike of one but for indices, are the same places in the same order or have none in common,
+  /// whichever numbers the indices turn out to be: `x[i, 1:]` and `x[j, 1:]`.
+  [[nodiscard]] constexpr auto are_same_or_apart(std::uint32_t a, std::uint32_t b) const -> bool {
+    const auto takes_one = [](const ViewStep& step) {
+      return step.kind == ViewStep::Kind::select || step.kind == ViewStep::Kind::pick;
+    };
+    if (a == b) return true;
+    while (a != b) {
+      const View& x = analysis_->view(a);
+      const View& y = analysis_->view(b);
+      if (x.parent == no_view || y.parent == no_view) return false;
+      const bool take_one = takes_one(x.step) && takes_one(y.step) && x.step.dim == y.step.dim;
+      if (!take_one && (x.step.kind != ViewStep::Kind::slice || !(x.step == y.step))) return false;
+      a = x.parent;
+      b = y.parent;
+    }
+    return !analysis_->overlaps_itself(analysis_->view(a));
   }
   /// Whether elements are written as they are read.
   [[nodiscard]] static constexpr auto is_copy(const Graph& graph, NodeId id) -> bool {
@@ -18409,7 +18532,8 @@ struct AliasingOutputRewritePass {
                         "is written in place and also has its new value among the outputs already");
       values.push_back(input.node);
       OutputSpec spec;
-      spec.kind = input.kind == InputKind::buffer      ? OutputKind::buffer_mutation
+      const bool is_state = input.kind == InputKind::buffer || input.kind == InputKind::tensor_constant;
+      spec.kind = is_state                               ? OutputKind::buffer_mutation
                   : input.kind == InputKind::parameter ? OutputKind::parameter_mutation
                                                        : OutputKind::user_input_mutation;
       spec.input = i;
@@ -19036,16 +19160,17 @@ class Functionaliser {
   /// The operators that views are made again and put back with.
   enum class Target : std::uint8_t {
     select, slice, diagonal, permute, expand, reshape, select_scatter, slice_scatter, diagonal_scatter, as_strided,
-    as_strided_scatter, view_dtype, conj_physical, neg, clone,
+    as_strided_scatter, view_dtype, conj_physical, neg, clone, index, index_put,
   };
-  static constexpr std::size_t target_count = 15;
+  static constexpr std::size_t target_count = 17;
   static constexpr std::string_view targets[target_count] = {
       "torch.ops.aten.select.int",      "torch.ops.aten.slice.Tensor",           "torch.ops.aten.diagonal.default",
       "torch.ops.aten.permute.default", "torch.ops.aten.expand.default",         "torch.ops.aten.reshape.default",
       "torch.ops.aten.select_scatter.default", "torch.ops.aten.slice_scatter.default",
       "torch.ops.aten.diagonal_scatter.default", "torch.ops.aten.as_strided.default",
       "torch.ops.aten.as_strided_scatter.default", "torch.ops.aten.view.dtype", "torch.ops.aten.conj_physical.default",
-      "torch.ops.aten.neg.default", "torch.ops.aten.clone.default",
+      "torch.ops.aten.neg.default", "torch.ops.aten.clone.default", "torch.ops.aten.index.Tensor",
+      "torch.ops.aten.index_put.default",
   };
   constexpr auto emit(NodeId position, Target target, std::initializer_list<Argument> arguments, DType dtype,
                       Span<const std::int64_t> sizes, std::uint32_t view, TextId name = {}) -> NodeId {
@@ -19139,6 +19264,8 @@ class Functionaliser {
     switch (step.kind) {
       case ViewStep::Kind::select:
         return emit(position, Target::select, {parent, step.dim, step.start}, view.dtype, sizes, view_id);
+      case ViewStep::Kind::pick:
+        return emit(position, Target::index, {parent, picked(step)}, view.dtype, sizes, view_id);
       case ViewStep::Kind::slice:
         return emit(position, Target::slice, {parent, step.dim, step.start, step.end, step.step},
                     view.dtype, sizes, view_id);
@@ -19163,6 +19290,18 @@ class Functionaliser {
       default:
         return emit(position, Target::reshape, {parent, list(sizes)}, view.dtype, sizes, view_id);
     }
+  }
+
+  /// The index of a pick: an integer tensor behind a None for each dimension before it. The node that makes the view reads it at
+  /// its value there, whatever is written into it later.
+  constexpr auto picked(const ViewStep& step) -> Argument {
+    Graph& graph = editor_->mutable_graph();
+    const NodeId maker{static_cast<std::uint32_t>(step.start)};
+    const auto items = index_items(graph, graph.arguments(maker)[1]);
+    Pool<Argument> indices;
+    indices.resize(step.dim, Argument());
+    indices.push_back(items[static_cast<std::uint32_t>(step.end)].with_keyword({}));
+    return Argument::group(ArgumentKind::list, graph.add_arguments(indices.view()));
   }
 
   /// `node`, a value of `view`, in a storage of its own, which it fills in row-major order: what PyTorch does by strides
@@ -19200,6 +19339,8 @@ class Functionaliser {
       case ViewStep::Kind::select:
         return emit(position, Target::select_scatter, {old_parent, value, step.dim, step.start},
                     view.dtype, sizes, view_id, name);
+      case ViewStep::Kind::pick:
+        return emit(position, Target::index_put, {old_parent, picked(step), value}, view.dtype, sizes, view_id, name);
       case ViewStep::Kind::slice:
         return emit(position, Target::slice_scatter,
                     {old_parent, value, step.dim, step.start, step.end, step.step}, view.dtype, sizes, view_id, name);
@@ -19688,9 +19829,20 @@ class OutOfPlaceRewriter {
     given_.clear();
     const Call call(sweep.graph(), sweep.id());
     for (std::uint32_t i = 0; i < twin.parameters.count; ++i) {
-      const auto argument = call.given(i, parameters_[twin.parameters.begin + i].parameter);
+      const ops::Parameter& parameter = parameters_[twin.parameters.begin + i].parameter;
+      auto argument = call.given(i, parameter);
+      // One by one: `torch.zeros(4, 4, out=x)`.
+      const bool is_member = argument && (argument->is(ArgumentKind::integer) || argument->is(ArgumentKind::sym_int));
+      if (is_member && parameter.type.ends_with("[]"))
+        if (const auto list = call.integers(parameter.name)) argument = list_of(sweep, *list);
       given_.push_back({argument.has_value(), argument ? *argument : Argument()});
     }
+  }
+
+  static constexpr auto list_of(Sweep& sweep, const Pool<SymInt>& numbers) -> Argument {
+    Pool<Argument> members;
+    for (const SymInt number : numbers) members.push_back(Argument(number));
+    return Argument::group(ArgumentKind::list, sweep.graph().add_arguments(members.view()));
   }
 
   /// The functional twin on the newest values of what is given, in the dtype of `view`.
@@ -20030,12 +20182,12 @@ class OutOfPlaceRewriter {
 
   // setitem, statistics, kernels -------------------------------------------------------------------------------------
   constexpr auto rewrite_setitem(Sweep& sweep, const Write& target) -> Status {
+    const bool has_tensors = has_index_tensors(sweep.graph(), sweep.graph().arguments(sweep.id())[1]);
+    if (!has_tensors)  // an integer that is picked by is read here, whatever is written into it later
+      if (Status done = read_operands(sweep); !done) return done;
     const auto arguments = sweep.graph().arguments(sweep.id());
     const Argument index = arguments[1];
     const Argument value = arguments[2];
-    bool has_tensors = false;
-    for (const Argument& item : index_items(sweep.graph(), index))
-      has_tensors = has_tensors || item.is_node() || item.is(ArgumentKind::list);
     if (has_tensors) return write(sweep, target.view, index_put(sweep, target, index, value));
     return write(sweep, target.view, value.is_node() ? fit(sweep, value.node(), target.view, true)
                                                      : filled(sweep, value, target.view));

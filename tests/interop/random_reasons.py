@@ -5,6 +5,8 @@ import re
 
 REBINDING = r"\.(t|squeeze|unsqueeze|transpose|swapaxes|set|resize)_\("
 
+PICK = r"\[.*[bx]\d+.*\]"
+
 # What fxpassc may say of a program that eager PyTorch runs.
 REFUSED = {
     "which its owner would see|may be the same tensor|in a list": REBINDING,
@@ -14,6 +16,8 @@ REFUSED = {
     "which may share memory with the tensor that it writes": r"\[.*\] = |masked_scatter_|put_\(|scatter_|index_\w+_\(|addmm_",
     "hangs on the order in which PyTorch goes through": r"_\(|[-+*/&|^%]= |\] = ",
     "is in a list of the same call": r"_foreach_",
+    # Export makes of such an index a number that it calls u0.
+    "which the program reads from a tensor|select', a view made by .* before its base was written": PICK,
     # PyTorch warns where such a write is no fill, and writes one place several times.
     "what is no view of elements that are there": r"\.(resize|set)_\(",
     "several elements of which are one place": r"expand|broadcast|meshgrid|unfold|as_strided",
@@ -24,7 +28,7 @@ REFUSED = {
 # What Dynamo or export cannot capture: values looked at, out=, and what eager warns of. Export goes on with the shape that
 # an input had before.
 NOT_CAPTURED = {
-    "data-dependent expression": r"\[.*\] = ",
+    "data-dependent expression|fake tensor call": rf"\[.*\] = |{PICK}",
     "out=": r"out=",
     "": REBINDING,
     "single memory location|fake tensor call": r"expand|broadcast|meshgrid|unfold|as_strided",

@@ -4,7 +4,8 @@
 A program is grown statement by statement and run by eager PyTorch as it grows: a statement that eager refuses
 is left out (or, in some programs, kept as the last one: everybody has to refuse such a program). Numbers stay
 small, so that no result depends on the order of an addition. In one program of 16, tensors may be written while overlapping
-ones are read: what depends on the order in which PyTorch walks over them has to be refused.
+ones are read: what depends on the order in which PyTorch walks over them has to be refused. In another one of 16, tensors
+stand for the integers of an index, of which export captures few.
 """
 
 import random
@@ -778,13 +779,13 @@ class _Grower:
         return f"{start}:{stop}{step}"
 
     def basic_index(self, t):
-        """Integers, slices, None and Ellipsis."""
+        """Integers, slices, None and Ellipsis; tensors that are single integers, too."""
         items = []
         dims = self.random.randint(0, t.dim())
         at_the_end = self.chance(0.3)
         for d in range(t.dim() - dims, t.dim()) if at_the_end else range(dims):
             if t.shape[d] and self.chance(0.5):
-                items.append(str(self.random.randint(-t.shape[d], t.shape[d] - 1)))
+                items.append(self.integer(self.random.randint(-t.shape[d], t.shape[d] - 1)))
             else:
                 items.append(self.slice(t.shape[d]))
         if at_the_end:
@@ -794,6 +795,14 @@ class _Grower:
         if self.chance(0.25):
             items.insert(self.random.randint(0, len(items)), "None")
         return ", ".join(items)
+
+    def integer(self, number):
+        """Text of an index of one integer: a number, or, in one program of 16, perhaps a tensor, which nobody writes."""
+        if self.program.seed % 16 != 9 or self.chance(0.4):
+            return str(number)
+        name = self.source((), torch.int64, numbers=[number]).name
+        self.values.pop()
+        return name
 
     # Writes ---------------------------------------------------------------------------------------------
     def write(self, kind=None, target=None):

@@ -208,6 +208,14 @@ def in_a_branch_of_a_branch(module, x):
     return torch.cond(x.sum() > 0, inner, lambda x: x.sin(), (x,)) + module.memory[0]
 
 
+def written_operand_beside_another_part(x):
+    def taken(row, rest):
+        row.add_(1)
+        return rest.sum() + row
+
+    return torch.cond(x.sum() > 0, taken, lambda row, rest: row.neg(), (x[1], x[2:])), x * 1
+
+
 POSITIVE, NEGATIVE = randoms(0, 4, 4).abs(), -randoms(1, 4, 4).abs()
 SIGNS = [[POSITIVE], [NEGATIVE], [POSITIVE * 4]]
 COUNTS = [[POSITIVE, torch.tensor(n)] for n in (0, 1, 3)]
@@ -220,6 +228,7 @@ PROGRAMS = {
     "result_is_written": (result_is_written, SIGNS, ALL),
     "integers_and_truths": (integers_and_truths, SIGNS, ALL),
     "constants_in_branches": (constants_in_branches, SIGNS, ["dynamo"]),  # export cannot write them
+    "written_operand_beside_another_part": (written_operand_beside_another_part, SIGNS, ["dynamo"]),
     "counted": (counted, COUNTS, ALL),
     "until_small": (WithState(until_small), SIGNS, ALL),
     "branch_in_a_loop": (branch_in_a_loop, COUNTS, ALL),

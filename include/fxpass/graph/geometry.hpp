@@ -507,6 +507,15 @@ struct SliceArgument {
   if (meta == nullptr) return true;
   return meta->rank == 0 && category(meta->dtype) == DTypeCategory::integral && meta->dtype != DType::u8;
 }
+/// Whether a Python index holds a list of numbers, or a tensor that is not certainly a single integer.
+[[nodiscard]] constexpr auto has_index_tensors(const Graph& graph, const Argument& index) -> bool {
+  for (const Argument& item : index_items(graph, index)) {
+    if (item.is(ArgumentKind::list)) return true;
+    if (!item.is_node() || graph.node(item.node()).value_kind != ValueKind::tensor) continue;
+    if (graph.tensor(item.node()) == nullptr || !may_be_integer(graph, item)) return true;
+  }
+  return false;
+}
 /// Whether PyTorch takes a write of `values` at `indices`, items of a Python index or arguments of `index_put_`, for
 /// `masked_fill_`: one mask and no other tensor says where, and there is one value.
 [[nodiscard]] constexpr auto fills_by_mask(const Graph& graph, Span<const Argument> indices, NodeId values) -> bool {

@@ -534,7 +534,7 @@ class AliasAnalyser {
                                 "not one that fxpass can give a new value"));
       std::uint32_t sharers = 0;
       for (const Argument& other : *operands)
-        if (other.is_node() && may_share(analysis_->view_of(current(other.node())), view)) ++sharers;
+        if (other.is_node() && may_share_places(analysis_->view_of(current(other.node())), view)) ++sharers;
       if (sharers > 1)
         return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                         text_of("a graph that it runs writes into '", graph.name(operand.node()), "', and another operand "
@@ -550,6 +550,11 @@ class AliasAnalyser {
     for (const std::int64_t base : analysis_->possible_bases(analysis_->view(other).storage))
       if (base == storage) return true;
     return false;
+  }
+
+  /// So too, unless both are parts of one storage that are certainly apart.
+  [[nodiscard]] constexpr auto may_share_places(std::uint32_t other, std::uint32_t view) const -> bool {
+    return may_share(other, view) && !is_apart(analysis_->view(other), analysis_->view(view));
   }
 
   // Writes -----------------------------------------------------------------------------------------------------------
@@ -606,7 +611,8 @@ class AliasAnalyser {
     if (self == no_view)
       return error_at(graph, id, DiagnosticCode::unsupported_mutation,
                       "setitem on something that is no tensor of this graph");
-    const IndexedView target = ViewMaker(graph, *analysis_).index(self, arguments[1]);
+    const NodeId maker = has_index_tensors(graph, arguments[1]) ? no_node : id;
+    const IndexedView target = ViewMaker(graph, *analysis_).index(self, arguments[1], maker);
     if (target.view == no_view) {
       if (Status refused = check_target(graph, id, self, true); !refused) return refused;
       const Text why = why_no_geometry(graph, arguments[0].node());
@@ -775,7 +781,7 @@ class AliasAnalyser {
     const auto add = [&](std::uint32_t view, bool is_written) {
       const View& v = analysis_->view(view);
       if (v.has_geometry && analysis_->is_empty(v)) return;
-      places.add(v.storage, view, is_written, v.has_geometry ? stretch(bytes_of(v)) : anywhere, [&](std::uint32_t other, bool other_is_written) {
+      places.add(v.storage, view, is_written, stretch_of(v), [&](std::uint32_t other, bool other_is_written) {
         if ((is_written || other_is_written) && !is_apart(v, analysis_->view(other))) shared = is_written ? view : other;
       });
       // What may be part of another storage is looked for there.
@@ -912,8 +918,8 @@ class AliasAnalyser {
     return no_node;
   }
 
-  /// Refuses an operand of an `out=` call that shares memory with the tensor written, unless both are the same tensor and the
-  /// operator, which has an in-place form, reads of it what it writes next.
+  /// Refuses an operand of an `out=` call that shares memory with the tensor written, unless the operator, which has an in-place
+  /// form, reads of it what it writes next.
   [[nodiscard]] constexpr auto check_out_overlap(const Graph& graph, NodeId id, std::uint32_t view_id) -> Status {
     const ops::Schema schema = graph.schema(graph.op(id));
     const ops::WriteRule rule = ops::rule_of_result(schema);
@@ -928,9 +934,10 @@ class AliasAnalyser {
       if (is_out) continue;
       graph.for_each_operand(a, [&](NodeId operand) {
         const std::uint32_t other = analysis_->view_of(current(operand));
-        if (other == no_view || !may_share(other, view_id) || (other == view_id && may_be_written)) return;
-        if (is_apart(analysis_->view(other), analysis_->view(view_id))) return;
-        shared = operand;
+        if (!may_share_places(other, view_id) || (other == view_id && may_be_written)) return;
+        const View& source = analysis_->view(other);
+        const bool is_told = source.has_geometry && source.storage == analysis_->view(view_id).storage;
+        if (!is_elementwise || !is_told || !check_side_by_side(graph, id, view_id, other)) shared = operand;
       });
     }
     if (shared == no_node) return {};
@@ -976,8 +983,8 @@ class AliasAnalyser {
       const std::uint64_t hash = view * 0x9e3779b97f4a7c15ULL;
       if (views.find(hash, [&](std::uint32_t i) { return seen[i] == view; }) != detail::IdTable::absent) return;
       views.insert(hash, seen.push_back(view));
-      places.add(v.storage, view, is_written, stretch(bytes_of(v)), [&](std::uint32_t other, bool other_is_written) {
-        if ((is_written || other_is_written) && overlap(v, analysis_->view(other))) overlapping = view;
+      places.add(v.storage, view, is_written, stretch_of(v), [&](std::uint32_t other, bool other_is_written) {
+        if ((is_written || other_is_written) && overlap_in_list(v, analysis_->view(other))) overlapping = view;
       });
     };
     for (const std::int64_t view : written) add(static_cast<std::uint32_t>(view), true);
@@ -993,13 +1000,26 @@ class AliasAnalyser {
   [[nodiscard]] constexpr auto bytes_of(const View& view) const -> Geometry {
     return in_bytes(analysis_->geometry(view), byte_size(view.dtype));
   }
+  /// What a view lies in: itself, or what an index that is not known takes it out of.
+  [[nodiscard]] constexpr auto placed(const View& view) const -> const View& {
+    const View* v = &view;
+    while (!v->is_placed) v = &analysis_->view(v->parent);
+    return *v;
+  }
+  /// The first and the last byte that a view can take.
+  [[nodiscard]] constexpr auto stretch_of(const View& view) const -> std::pair<std::int64_t, std::int64_t> {
+    return view.has_geometry ? stretch(bytes_of(placed(view))) : anywhere;
+  }
   [[nodiscard]] constexpr auto overlap(const View& a, const View& b) const -> bool {
-    return partially_overlap(bytes_of(a), bytes_of(b));
+    return a.is_placed && b.is_placed && partially_overlap(bytes_of(a), bytes_of(b));
+  }
+  [[nodiscard]] constexpr auto overlap_in_list(const View& a, const View& b) const -> bool {
+    return a.is_placed && b.is_placed ? overlap(a, b) : !is_apart(a, b);
   }
   /// Whether two views of one storage certainly have no place in common.
   [[nodiscard]] constexpr auto is_apart(const View& a, const View& b) const -> bool {
     if (a.storage != b.storage || !a.has_geometry || !b.has_geometry) return false;
-    return are_apart(bytes_of(a), bytes_of(b));
+    return are_apart(bytes_of(placed(a)), bytes_of(placed(b)));
   }
   /// Of what takes places that are not known.
   static constexpr std::pair<std::int64_t, std::int64_t> anywhere{std::numeric_limits<std::int64_t>::min(),
@@ -1034,8 +1054,7 @@ class AliasAnalyser {
       const std::uint32_t other = analysis_->view_of(current(operand));
       const bool is_target = is_self && other == view_id;
       if (is_target) is_self = false;
-      if (!status || is_target || other == no_view || !may_share(other, view_id)) return;
-      if (is_apart(analysis_->view(other), analysis_->view(view_id)) || operand == number_of(graph, id)) return;
+      if (!status || is_target || !may_share_places(other, view_id) || operand == number_of(graph, id)) return;
       if (!goes_side_by_side(graph, id))
         status = error_at(graph, id, DiagnosticCode::unsupported_mutation,
                           text_of("reads '", graph.name(operand), "', which may share memory with the tensor that it writes; "
@@ -1053,10 +1072,7 @@ class AliasAnalyser {
   [[nodiscard]] static constexpr auto goes_side_by_side(const Graph& graph, NodeId id) -> bool {
     const ops::WriteRule rule = graph.op(id).write_rule;
     if (rule == ops::WriteRule::same_dtype) return !reads_while_it_writes(graph.schema(graph.op(id)).base());
-    if (rule != ops::WriteRule::setitem) return true;
-    for (const Argument& item : index_items(graph, graph.arguments(id)[1]))
-      if (item.is_node() || item.is(ArgumentKind::list)) return false;
-    return true;
+    return rule != ops::WriteRule::setitem || !has_index_tensors(graph, graph.arguments(id)[1]);
   }
   /// Refuses views that overlap, the one to be written while the other one is read element by element: where PyTorch does, and
   /// where it gives something else than reading first.
@@ -1064,8 +1080,8 @@ class AliasAnalyser {
       -> Status {
     const View& target = analysis_->view(written);
     const View& source = analysis_->view(read);
-    if (written == read || source.storage != target.storage || !target.has_geometry || !source.has_geometry ||
-        is_apart(source, target))
+    if (source.storage != target.storage || !target.has_geometry || !source.has_geometry || is_apart(source, target) ||
+        are_same_or_apart(written, read))
       return {};
     const auto refused = [&](DiagnosticCode code, std::string_view why) {
       return error_at(graph, id, code,
@@ -1078,9 +1094,27 @@ class AliasAnalyser {
     const bool expands = graph.op(id).write_rule == ops::WriteRule::setitem && from.element_count() != to.element_count();
     if (!expands && overlap(target, source)) return refused(DiagnosticCode::eager_would_raise, "PyTorch raises here");
     const bool reads_what_was = reads_ahead(to, from) || (is_copy(graph, id) && is_broadcast_onto_itself(to, from));
-    if (source.dtype == target.dtype && reads_what_was) return {};
+    if (source.dtype == target.dtype && target.is_placed && source.is_placed && reads_what_was) return {};
     return refused(DiagnosticCode::unsupported_mutation,
                    "what that gives hangs on the order in which PyTorch goes through them");
+  }
+  /// Whether two views, made alike of one but for indices, are the same places in the same order or have none in common,
+  /// whichever numbers the indices turn out to be: `x[i, 1:]` and `x[j, 1:]`.
+  [[nodiscard]] constexpr auto are_same_or_apart(std::uint32_t a, std::uint32_t b) const -> bool {
+    const auto takes_one = [](const ViewStep& step) {
+      return step.kind == ViewStep::Kind::select || step.kind == ViewStep::Kind::pick;
+    };
+    if (a == b) return true;
+    while (a != b) {
+      const View& x = analysis_->view(a);
+      const View& y = analysis_->view(b);
+      if (x.parent == no_view || y.parent == no_view) return false;
+      const bool take_one = takes_one(x.step) && takes_one(y.step) && x.step.dim == y.step.dim;
+      if (!take_one && (x.step.kind != ViewStep::Kind::slice || !(x.step == y.step))) return false;
+      a = x.parent;
+      b = y.parent;
+    }
+    return !analysis_->overlaps_itself(analysis_->view(a));
   }
   /// Whether elements are written as they are read.
   [[nodiscard]] static constexpr auto is_copy(const Graph& graph, NodeId id) -> bool {

@@ -11,8 +11,8 @@
 /// @file
 /// `AliasAnalysis`: which values share a storage, through which views, and who writes where.
 ///
-/// Every tensor value is a view of a storage. Views form a tree under the storage's base, an edge being one of ten steps
-/// (select, slice, diagonal, reshape, permute, expand, strided, bitcast, conjugate, negate) to which all of PyTorch's view
+/// Every tensor value is a view of a storage. Views form a tree under the storage's base, an edge being one of eleven steps
+/// (select, pick, slice, diagonal, reshape, permute, expand, strided, bitcast, conjugate, negate) to which all of PyTorch's view
 /// operators are brought. A step can be replayed on a new base and inverted into one, which is all that
 /// functionalisation needs.
 
@@ -24,10 +24,11 @@ inline constexpr std::uint32_t no_storage = 0xffffffffU;
 
 /// How a view is made from its parent.
 struct ViewStep {
-  /// The ten steps, and what is none of them.
+  /// The eleven steps, and what is none of them.
   enum class Kind : std::uint8_t {
     base,      ///< the storage's own tensor
     select,    ///< index `start` of dimension `dim`
+    pick,      ///< so too, the index being the value of an integer tensor: item `end` of the index of node `start`, a getitem
     slice,     ///< [start, end) by `step` of dimension `dim`, bounds clamped
     diagonal,  ///< diagonal `start` of dimensions `dim` and `end`, as the last dimension
     reshape,   ///< to the view's sizes
@@ -51,7 +52,7 @@ struct ViewStep {
   [[nodiscard]] constexpr auto is_opaque() const -> bool { return kind == Kind::list || kind == Kind::opaque; }
   /// Whether the view holds only some of its parent's elements.
   [[nodiscard]] constexpr auto takes_part() const -> bool {
-    return kind == Kind::select || kind == Kind::slice || kind == Kind::diagonal || kind == Kind::strided;
+    return kind == Kind::select || kind == Kind::pick || kind == Kind::slice || kind == Kind::diagonal || kind == Kind::strided;
   }
 
   friend constexpr auto operator==(const ViewStep&, const ViewStep&) -> bool = default;
@@ -65,7 +66,8 @@ struct View {
   bool has_geometry = false;           ///< whether the numbers below are known
   std::uint32_t rank = 0;              ///< how many dimensions it has
   std::uint32_t dims = 0;              ///< in the pool of numbers: sizes, then strides
-  std::int64_t offset = 0;             ///< of its first element in the storage, in elements
+  std::int64_t offset = 0;             ///< of its first element in the storage, in elements;
+  bool is_placed = true;               ///< if not, at least: where an index decides that is known when the program runs
   DType dtype = DType::f32;            ///< of its elements
 
   friend constexpr auto operator==(const View&, const View&) -> bool = default;
@@ -196,6 +198,7 @@ class AliasAnalysis {
     v.storage = views_[parent].storage;
     v.parent = parent;
     v.step = step;
+    v.is_placed = views_[parent].is_placed && step.kind != ViewStep::Kind::pick;
     v.dtype = dtype;
     if (geometry != nullptr) set_geometry(v, *geometry);
     return views_.push_back(v);
@@ -231,6 +234,9 @@ class AliasAnalysis {
     of_node_ = std::move(of_node);
     for (Storage& storage : storages_) storage.base = moved[storage.base];
     for (Write& write : writes_) write.node = moved[write.node];
+    for (View& view : views_)
+      if (view.step.kind == ViewStep::Kind::pick)
+        view.step.start = moved[NodeId{static_cast<std::uint32_t>(view.step.start)}].index;
   }
 
   /// Equal if the same nodes are the same views and the same writes go into them, by id.

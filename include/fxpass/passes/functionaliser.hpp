@@ -172,16 +172,17 @@ class Functionaliser {
   /// The operators that views are made again and put back with.
   enum class Target : std::uint8_t {
     select, slice, diagonal, permute, expand, reshape, select_scatter, slice_scatter, diagonal_scatter, as_strided,
-    as_strided_scatter, view_dtype, conj_physical, neg, clone,
+    as_strided_scatter, view_dtype, conj_physical, neg, clone, index, index_put,
   };
-  static constexpr std::size_t target_count = 15;
+  static constexpr std::size_t target_count = 17;
   static constexpr std::string_view targets[target_count] = {
       "torch.ops.aten.select.int",      "torch.ops.aten.slice.Tensor",           "torch.ops.aten.diagonal.default",
       "torch.ops.aten.permute.default", "torch.ops.aten.expand.default",         "torch.ops.aten.reshape.default",
       "torch.ops.aten.select_scatter.default", "torch.ops.aten.slice_scatter.default",
       "torch.ops.aten.diagonal_scatter.default", "torch.ops.aten.as_strided.default",
       "torch.ops.aten.as_strided_scatter.default", "torch.ops.aten.view.dtype", "torch.ops.aten.conj_physical.default",
-      "torch.ops.aten.neg.default", "torch.ops.aten.clone.default",
+      "torch.ops.aten.neg.default", "torch.ops.aten.clone.default", "torch.ops.aten.index.Tensor",
+      "torch.ops.aten.index_put.default",
   };
   constexpr auto emit(NodeId position, Target target, std::initializer_list<Argument> arguments, DType dtype,
                       Span<const std::int64_t> sizes, std::uint32_t view, TextId name = {}) -> NodeId {
@@ -275,6 +276,8 @@ class Functionaliser {
     switch (step.kind) {
       case ViewStep::Kind::select:
         return emit(position, Target::select, {parent, step.dim, step.start}, view.dtype, sizes, view_id);
+      case ViewStep::Kind::pick:
+        return emit(position, Target::index, {parent, picked(step)}, view.dtype, sizes, view_id);
       case ViewStep::Kind::slice:
         return emit(position, Target::slice, {parent, step.dim, step.start, step.end, step.step},
                     view.dtype, sizes, view_id);
@@ -299,6 +302,18 @@ class Functionaliser {
       default:
         return emit(position, Target::reshape, {parent, list(sizes)}, view.dtype, sizes, view_id);
     }
+  }
+
+  /// The index of a pick: an integer tensor behind a None for each dimension before it. The node that makes the view reads it at
+  /// its value there, whatever is written into it later.
+  constexpr auto picked(const ViewStep& step) -> Argument {
+    Graph& graph = editor_->mutable_graph();
+    const NodeId maker{static_cast<std::uint32_t>(step.start)};
+    const auto items = index_items(graph, graph.arguments(maker)[1]);
+    Pool<Argument> indices;
+    indices.resize(step.dim, Argument());
+    indices.push_back(items[static_cast<std::uint32_t>(step.end)].with_keyword({}));
+    return Argument::group(ArgumentKind::list, graph.add_arguments(indices.view()));
   }
 
   /// `node`, a value of `view`, in a storage of its own, which it fills in row-major order: what PyTorch does by strides
@@ -336,6 +351,8 @@ class Functionaliser {
       case ViewStep::Kind::select:
         return emit(position, Target::select_scatter, {old_parent, value, step.dim, step.start},
                     view.dtype, sizes, view_id, name);
+      case ViewStep::Kind::pick:
+        return emit(position, Target::index_put, {old_parent, picked(step), value}, view.dtype, sizes, view_id, name);
       case ViewStep::Kind::slice:
         return emit(position, Target::slice_scatter,
                     {old_parent, value, step.dim, step.start, step.end, step.step}, view.dtype, sizes, view_id, name);

@@ -775,12 +775,12 @@ class OutOfPlaceRewriter {
 
   // setitem, statistics, kernels -------------------------------------------------------------------------------------
   constexpr auto rewrite_setitem(Sweep& sweep, const Write& target) -> Status {
+    const bool has_tensors = has_index_tensors(sweep.graph(), sweep.graph().arguments(sweep.id())[1]);
+    if (!has_tensors)  // an integer that is picked by is read here, whatever is written into it later
+      if (Status done = read_operands(sweep); !done) return done;
     const auto arguments = sweep.graph().arguments(sweep.id());
     const Argument index = arguments[1];
     const Argument value = arguments[2];
-    bool has_tensors = false;
-    for (const Argument& item : index_items(sweep.graph(), index))
-      has_tensors = has_tensors || item.is_node() || item.is(ArgumentKind::list);
     if (has_tensors) return write(sweep, target.view, index_put(sweep, target, index, value));
     return write(sweep, target.view, value.is_node() ? fit(sweep, value.node(), target.view, true)
                                                      : filled(sweep, value, target.view));

@@ -113,6 +113,24 @@ class ViewMaker {
     step.start = i;
     return add(view, step, result);
   }
+  /// `view[..., index, ...]` at dimension `dim`, the index being item `item` of that of `maker`, a tensor.
+  [[nodiscard]] constexpr auto pick(std::uint32_t view, std::int64_t dim, NodeId maker, std::size_t item) const
+      -> std::optional<std::uint32_t> {
+    if (!has_geometry(view) || is_expansion(view)) return std::nullopt;
+    const View& v = analysis_.view(view);
+    const auto d = wrap_dimension(dim, v.rank);
+    if (!d || v.rank == 0 || analysis_.sizes(v)[*d] == 0) return std::nullopt;
+    Geometry result;
+    result.offset = v.offset;
+    result.sizes = without(analysis_.sizes(v), *d);
+    result.strides = without(analysis_.strides(v), *d);
+    ViewStep step;
+    step.kind = ViewStep::Kind::pick;
+    step.dim = *d;
+    step.start = maker.index;
+    step.end = static_cast<std::int64_t>(item);
+    return analysis_.add_view(view, step, v.dtype, &result);
+  }
   /// `view[..., start:end:step_size, ...]` at dimension `dim`; bounds are wrapped and clamped.
   [[nodiscard]] constexpr auto slice(std::uint32_t view, std::int64_t dim, std::optional<std::int64_t> start,
                                      std::optional<std::int64_t> end, std::int64_t step_size) const
@@ -273,7 +291,7 @@ class ViewMaker {
   /// of (`as_strided`). None where some of them are no elements of the storage's base, as far as that shows: all of a base
   /// whose elements fill one stretch of storage.
   [[nodiscard]] constexpr auto strided(std::uint32_t view, const Geometry& g) const -> std::optional<std::uint32_t> {
-    const auto memory = memory_of(view);
+    const auto memory = analysis_.view(view).is_placed ? memory_of(view) : std::nullopt;
     if (!memory) return std::nullopt;
     const std::int64_t count = g.element_count();
     const std::int64_t start = g.offset - memory->begin;
@@ -391,8 +409,9 @@ class ViewMaker {
                               g ? &*g : nullptr);
   }
 
-  /// What `view[index]` is, as far as views go. O(rank) for each index item.
-  [[nodiscard]] constexpr auto index(std::uint32_t view, const Argument& index) const -> IndexedView {
+  /// What `view[index]` is, as far as views go. `maker`, if given, has that index, which holds no tensor but single integers:
+  /// those are picked. O(rank) for each index item.
+  [[nodiscard]] constexpr auto index(std::uint32_t view, const Argument& index, NodeId maker = no_node) const -> IndexedView {
     IndexedView result;
     if (!has_geometry(view)) return result;
     const auto items = index_items(graph_, index);
@@ -400,7 +419,8 @@ class ViewMaker {
     for (const Argument& item : items) consumed += dimensions_indexed(graph_, item);
     std::optional<std::uint32_t> current = view;
     std::int64_t dim = 0;
-    for (const Argument& item : items) {
+    for (std::uint32_t k = 0; k < items.size(); ++k) {
+      const Argument item = items[k];
       if (!current) return result;
       const View& v = analysis_.view(*current);
       switch (item.kind()) {
@@ -426,6 +446,10 @@ class ViewMaker {
           break;
         case ArgumentKind::node: {
           if (graph_.node(item.node()).value_kind != ValueKind::tensor) return result;
+          if (maker != no_node) {
+            current = pick(*current, dim, maker, k);
+            break;
+          }
           const std::int64_t taken = dimensions_indexed(graph_, item);
           if (dim + taken > static_cast<std::int64_t>(v.rank)) return result;
           result.has_tensors = true;
@@ -782,13 +806,14 @@ class ViewRules {
       case ops::ViewRule::getitem: {
         const auto arguments = graph_.arguments(id);
         if (arguments.size() != 2) return make_.opaque(parent, id);
-        const IndexedView indexed = make_.index(parent, arguments[1]);
+        const bool copies = is_copying_index(arguments[1]);
+        const IndexedView indexed = make_.index(parent, arguments[1], has_index_tensors(graph_, arguments[1]) ? no_node : id);
         if (indexed.view != no_view) {
           if (!indexed.has_tensors && !indexed.has_booleans) return indexed.view;
           if (indexed.copies || indexed.has_booleans) return std::nullopt;
           return make_.opaque(parent, id);
         }
-        return is_copying_index(arguments[1]) ? std::nullopt : std::optional(make_.opaque(parent, id));
+        return copies ? std::nullopt : std::optional(make_.opaque(parent, id));
       }
       case ops::ViewRule::maybe_cast: return cast(call, parent);
       case ops::ViewRule::maybe_contiguous: {

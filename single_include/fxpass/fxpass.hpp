@@ -17173,7 +17173,7 @@ class AliasAnalyser {
     return false;
   }
 
-  /// So too, unless both are parts of one storage that are certainly apart.
+  /// Whether they may have places in common, too.
   [[nodiscard]] constexpr auto may_share_places(std::uint32_t other, std::uint32_t view) const -> bool {
     return may_share(other, view) && !is_apart(analysis_->view(other), analysis_->view(view));
   }
@@ -20183,8 +20183,10 @@ class OutOfPlaceRewriter {
   // setitem, statistics, kernels -------------------------------------------------------------------------------------
   constexpr auto rewrite_setitem(Sweep& sweep, const Write& target) -> Status {
     const bool has_tensors = has_index_tensors(sweep.graph(), sweep.graph().arguments(sweep.id())[1]);
-    if (!has_tensors)  // an integer that is picked by is read here, whatever is written into it later
-      if (Status done = read_operands(sweep); !done) return done;
+    const Range range = sweep.node().arguments;
+    // An integer that is picked by is read here, whatever is written into it later.
+    if (!has_tensors && values_.changes_operands())
+      if (Status done = read_members(sweep, {range.begin + 1, 1}); !done) return done;
     const auto arguments = sweep.graph().arguments(sweep.id());
     const Argument index = arguments[1];
     const Argument value = arguments[2];

@@ -552,7 +552,7 @@ class AliasAnalyser {
     return false;
   }
 
-  /// So too, unless both are parts of one storage that are certainly apart.
+  /// Whether they may have places in common, too.
   [[nodiscard]] constexpr auto may_share_places(std::uint32_t other, std::uint32_t view) const -> bool {
     return may_share(other, view) && !is_apart(analysis_->view(other), analysis_->view(view));
   }

@@ -776,8 +776,10 @@ class OutOfPlaceRewriter {
   // setitem, statistics, kernels -------------------------------------------------------------------------------------
   constexpr auto rewrite_setitem(Sweep& sweep, const Write& target) -> Status {
     const bool has_tensors = has_index_tensors(sweep.graph(), sweep.graph().arguments(sweep.id())[1]);
-    if (!has_tensors)  // an integer that is picked by is read here, whatever is written into it later
-      if (Status done = read_operands(sweep); !done) return done;
+    const Range range = sweep.node().arguments;
+    // An integer that is picked by is read here, whatever is written into it later.
+    if (!has_tensors && values_.changes_operands())
+      if (Status done = read_members(sweep, {range.begin + 1, 1}); !done) return done;
     const auto arguments = sweep.graph().arguments(sweep.id());
     const Argument index = arguments[1];
     const Argument value = arguments[2];

@@ -17164,6 +17164,7 @@ class AliasAnalyser {
     }
     return {};
   }
+  /// Whether two views may be of one storage.
   [[nodiscard]] constexpr auto may_share(std::uint32_t other, std::uint32_t view) const -> bool {
     if (other == no_view) return false;
     const std::uint32_t storage = analysis_->view(view).storage;
@@ -17173,7 +17174,7 @@ class AliasAnalyser {
     return false;
   }
 
-  /// Whether they may have places in common, too.
+  /// Whether they may have places in common.
   [[nodiscard]] constexpr auto may_share_places(std::uint32_t other, std::uint32_t view) const -> bool {
     return may_share(other, view) && !is_apart(analysis_->view(other), analysis_->view(view));
   }
@@ -32930,8 +32931,10 @@ struct LowerViewDtype {
     if (b.dtype(x) == DType::boolean) x = b.convert(x, DType::u8);
     if (is_complex(b.dtype(x))) {
       hlo::Dims flat = b.dims(x);
-      if (flat.empty()) return c.unsupported(call, "one complex number as a number of another type");
-      flat[flat.size() - 1] *= 2;
+      if (flat.empty())
+        flat.push_back(2);
+      else
+        flat[flat.size() - 1] *= 2;
       x = b.reshape(detail::pairs_of(c, x), flat);
     }
     if (is_complex(to.dtype)) {

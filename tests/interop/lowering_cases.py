@@ -1412,6 +1412,9 @@ group(
     is_some=lambda z, w: (z * torch.tensor([0.0, 1, 0])).to(torch.bool),
     real_part=lambda z, w: z.to(torch.float64),
     cut=lambda z, w: (z * 10).to(torch.int64),
+    bytes_of_some=lambda z, w: z.view(torch.int64),
+    bytes_of_one=lambda z, w: z[1, 2].view(torch.int64),
+    one_of_bytes=lambda z, w: z[1, 2].view(torch.int64).view(torch.complex64).imag * 1,
 )
 group(
     "spectra",

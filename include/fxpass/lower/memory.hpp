@@ -295,8 +295,10 @@ struct LowerViewDtype {
     if (b.dtype(x) == DType::boolean) x = b.convert(x, DType::u8);
     if (is_complex(b.dtype(x))) {
       hlo::Dims flat = b.dims(x);
-      if (flat.empty()) return c.unsupported(call, "one complex number as a number of another type");
-      flat[flat.size() - 1] *= 2;
+      if (flat.empty())
+        flat.push_back(2);
+      else
+        flat[flat.size() - 1] *= 2;
       x = b.reshape(detail::pairs_of(c, x), flat);
     }
     if (is_complex(to.dtype)) {

@@ -543,6 +543,7 @@ class AliasAnalyser {
     }
     return {};
   }
+  /// Whether two views may be of one storage.
   [[nodiscard]] constexpr auto may_share(std::uint32_t other, std::uint32_t view) const -> bool {
     if (other == no_view) return false;
     const std::uint32_t storage = analysis_->view(view).storage;
@@ -552,7 +553,7 @@ class AliasAnalyser {
     return false;
   }
 
-  /// Whether they may have places in common, too.
+  /// Whether they may have places in common.
   [[nodiscard]] constexpr auto may_share_places(std::uint32_t other, std::uint32_t view) const -> bool {
     return may_share(other, view) && !is_apart(analysis_->view(other), analysis_->view(view));
   }

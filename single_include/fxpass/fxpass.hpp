@@ -15353,10 +15353,10 @@ struct View {
   friend constexpr auto operator==(const View&, const View&) -> bool = default;
 };
 
-/// What PyTorch does to the elements of a view when they are read: `is_conj` and `is_neg` of the tensor.
+/// What PyTorch does to the elements of a view when they are read.
 struct LazyBits {
-  bool conjugate = false;
-  bool negative = false;
+  bool conjugate = false;  ///< `is_conj` of the tensor
+  bool negative = false;   ///< `is_neg` of it
 };
 
 /// One storage, as far as the graph shows it.
@@ -17677,7 +17677,11 @@ class AliasAnalyser {
       const bool is_target = is_self && other == view_id;
       if (is_target) is_self = false;
       if (!status || is_target || !may_share_places(other, view_id) || operand == number_of(graph, id)) return;
-      if (!goes_side_by_side(graph, id))
+      // What is conjugated or negated when it is read, PyTorch copies beforehand, unless it copies anyway.
+      const LazyBits bits = analysis_->lazy_bits(other);
+      const bool is_side_by_side = goes_side_by_side(graph, id);
+      if (is_side_by_side && (bits.conjugate || bits.negative) && !is_copy(graph, id)) return;
+      if (!is_side_by_side)
         status = error_at(graph, id, DiagnosticCode::unsupported_mutation,
                           text_of("reads '", graph.name(operand), "', which may share memory with the tensor that it writes; "
                                   "clone() the operand first"));
@@ -17693,6 +17697,7 @@ class AliasAnalyser {
   /// Whether a call goes through what it writes and what it reads element by element: not where indices say what is written.
   [[nodiscard]] static constexpr auto goes_side_by_side(const Graph& graph, NodeId id) -> bool {
     const ops::WriteRule rule = graph.op(id).write_rule;
+    if (rule == ops::WriteRule::batch_norm) return false;
     if (rule == ops::WriteRule::same_dtype) return !reads_while_it_writes(graph.schema(graph.op(id)).base());
     return rule != ops::WriteRule::setitem || !has_index_tensors(graph, graph.arguments(id)[1]);
   }
@@ -19759,7 +19764,12 @@ class OutOfPlaceRewriter {
     const bool casts = from != dtype(view);
     const bool expands = !same_elements(now.view(), wanted);
     const bool strips = expands && now.size() > wanted.size();
-    if (casts) node = cast(sweep, node, dtype(view), now.view(), view, !expands);
+    // A negated view PyTorch copies as it is stored, and then negates what it has cast: unsigned numbers may be negative then.
+    const std::uint32_t read_view = analysis_->view_of(source);
+    const bool negates = casts && read_view != no_view && analysis_->lazy_bits(read_view).negative;
+    if (negates) node = emit(sweep, "torch.ops.aten.neg.default", {node}, from, now.view(), view, false);
+    if (casts) node = cast(sweep, node, dtype(view), now.view(), view, !expands && !negates);
+    if (negates) node = emit(sweep, "torch.ops.aten.neg.default", {node}, dtype(view), now.view(), view, !expands);
     if (strips) {
       node = emit(sweep, "torch.ops.aten.reshape.default", {node, values_.list(stripped.view())}, dtype(view),
                   stripped.view(), view, same_elements(stripped.view(), wanted));

@@ -13,7 +13,7 @@ REFUSED = {
     "fills a diagonal that fxpass does not find": r"fill_diagonal_",
     "the shape of the result": r"out=",
     "which may share memory with the out= tensor": r"out=",
-    "which may share memory with the tensor that it writes": r"\[.*\] = |masked_scatter_|put_\(|scatter_|index_\w+_\(|addmm_",
+    "which may share memory with the tensor that it writes": r"batch_norm|\[.*\] = |masked_scatter_|put_\(|scatter_|index_\w+_\(|addmm_",
     "hangs on the order in which PyTorch goes through": r"_\(|[-+*/&|^%]= |\] = ",
     "is in a list of the same call": r"_foreach_",
     # Export makes of such an index a number that it calls u0.
@@ -22,6 +22,7 @@ REFUSED = {
     "what is no view of elements that are there": r"\.(resize|set)_\(",
     "several elements of which are one place": r"expand|broadcast|meshgrid|unfold|as_strided",
     "cannot make that view anew": r"as_strided",
+    "through a view that fxpass cannot invert": r"as_strided",  # of a view that negates or conjugates
     "cannot tell which places that is": r"expand|broadcast|meshgrid",
     "takes bools for numbers or numbers for bools": r"\.view\(torch\.",
 }

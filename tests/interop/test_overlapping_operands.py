@@ -32,6 +32,8 @@ AS_IF_READ_FIRST = {
     "list_of_columns": lambda x, i, read: torch._foreach_add_([x[:, 0], x[:, 1]], [read(x[:, 2]), read(x[:, 3])]),
     "list_shifted_ahead": lambda x, i, read: torch._foreach_sub_([x[:, :2]], [read(x[:, 1:3])]),
     "list_of_own_columns": lambda x, i, read: torch._foreach_copy_([x[:, 1:]], [read(x[:, 2:3])]),
+    "negated_row": lambda x, i, read: x.mul_(read(torch._neg_view(x)[1])),
+    "negated_target": lambda x, i, read: torch._neg_view(x)[:, 1:].add_(read(torch._neg_view(x)[:, :-1])),
     "indexed_copy": lambda x, i, read: x.__setitem__(i, x[i.flip(0)]),
 }
 BY_THE_ORDER = {
@@ -109,6 +111,18 @@ def test_what_hangs_on_the_order_is_refused(fxpassc, tmp_path, name, form):
     carried_out(fxpassc, capture(twin, dict(inputs), form, tmp_path / "twin"), twin, inputs, form)
 
 
+def statistics_of_themselves(x, index):
+    return torch.nn.functional.batch_norm(x, x[0], x[1], None, None, True, 0.5)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_batch_that_holds_its_statistics(fxpassc, tmp_path, form):
+    module, inputs = Function(statistics_of_themselves), {"x": numbers(4, 4, start=1), "index": torch.tensor([2, 1, 0])}
+    captured = capture(module, dict(inputs), form, tmp_path / "captured")
+    result = fxpassc.run("compile", captured.path, "-o", tmp_path / "out", "--emit", "fx-python")
+    assert result.returncode == 1 and "may share memory with the tensor that it writes" in result.stderr
+
+
 # Views that are conjugated or negated when they are read ------------------------------------------------------------------
 def negated_source_of_a_list(x, index):
     y = torch.zeros(4, 4)
@@ -134,6 +148,12 @@ def real_part_of_conjugated_numbers(x, index):
     return w, z.real
 
 
+def negated_bytes_into_floats(x, index):
+    x.copy_(torch._neg_view(x.to(torch.uint8)))
+    x[0] = torch._neg_view(index)[:1]
+    return x * 1
+
+
 def resolved_of_the_other_kind(x, index):
     torch._neg_view(x).resolve_conj().add_(1)
     return x * 1
@@ -149,6 +169,7 @@ LAZY = [
     conjugated_source_of_a_list,
     imaginary_part_of_conjugated_numbers,
     real_part_of_conjugated_numbers,
+    negated_bytes_into_floats,
     resolved_of_the_other_kind,
     resolved,
 ]

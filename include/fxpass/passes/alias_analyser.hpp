@@ -1056,7 +1056,11 @@ class AliasAnalyser {
       const bool is_target = is_self && other == view_id;
       if (is_target) is_self = false;
       if (!status || is_target || !may_share_places(other, view_id) || operand == number_of(graph, id)) return;
-      if (!goes_side_by_side(graph, id))
+      // What is conjugated or negated when it is read, PyTorch copies beforehand, unless it copies anyway.
+      const LazyBits bits = analysis_->lazy_bits(other);
+      const bool is_side_by_side = goes_side_by_side(graph, id);
+      if (is_side_by_side && (bits.conjugate || bits.negative) && !is_copy(graph, id)) return;
+      if (!is_side_by_side)
         status = error_at(graph, id, DiagnosticCode::unsupported_mutation,
                           text_of("reads '", graph.name(operand), "', which may share memory with the tensor that it writes; "
                                   "clone() the operand first"));
@@ -1072,6 +1076,7 @@ class AliasAnalyser {
   /// Whether a call goes through what it writes and what it reads element by element: not where indices say what is written.
   [[nodiscard]] static constexpr auto goes_side_by_side(const Graph& graph, NodeId id) -> bool {
     const ops::WriteRule rule = graph.op(id).write_rule;
+    if (rule == ops::WriteRule::batch_norm) return false;
     if (rule == ops::WriteRule::same_dtype) return !reads_while_it_writes(graph.schema(graph.op(id)).base());
     return rule != ops::WriteRule::setitem || !has_index_tensors(graph, graph.arguments(id)[1]);
   }

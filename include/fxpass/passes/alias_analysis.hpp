@@ -73,10 +73,10 @@ struct View {
   friend constexpr auto operator==(const View&, const View&) -> bool = default;
 };
 
-/// What PyTorch does to the elements of a view when they are read: `is_conj` and `is_neg` of the tensor.
+/// What PyTorch does to the elements of a view when they are read.
 struct LazyBits {
-  bool conjugate = false;
-  bool negative = false;
+  bool conjugate = false;  ///< `is_conj` of the tensor
+  bool negative = false;   ///< `is_neg` of it
 };
 
 /// One storage, as far as the graph shows it.

@@ -351,7 +351,12 @@ class OutOfPlaceRewriter {
     const bool casts = from != dtype(view);
     const bool expands = !same_elements(now.view(), wanted);
     const bool strips = expands && now.size() > wanted.size();
-    if (casts) node = cast(sweep, node, dtype(view), now.view(), view, !expands);
+    // A negated view PyTorch copies as it is stored, and then negates what it has cast: unsigned numbers may be negative then.
+    const std::uint32_t read_view = analysis_->view_of(source);
+    const bool negates = casts && read_view != no_view && analysis_->lazy_bits(read_view).negative;
+    if (negates) node = emit(sweep, "torch.ops.aten.neg.default", {node}, from, now.view(), view, false);
+    if (casts) node = cast(sweep, node, dtype(view), now.view(), view, !expands && !negates);
+    if (negates) node = emit(sweep, "torch.ops.aten.neg.default", {node}, dtype(view), now.view(), view, !expands);
     if (strips) {
       node = emit(sweep, "torch.ops.aten.reshape.default", {node, values_.list(stripped.view())}, dtype(view),
                   stripped.view(), view, same_elements(stripped.view(), wanted));

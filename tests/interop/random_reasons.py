@@ -17,7 +17,7 @@ REFUSED = {
     "hangs on the order in which PyTorch goes through": r"_\(|[-+*/&|^%]= |\] = ",
     "is in a list of the same call": r"_foreach_",
     # Export makes of such an index a number that it calls u0.
-    "which the program reads from a tensor|select', a view made by .* before its base was written": PICK,
+    r"which the program reads from a tensor|select(_\d+)?', a view made by .* before its base was written": PICK,
     # PyTorch warns where such a write is no fill, and writes one place several times.
     "what is no view of elements that are there": r"\.(resize|set)_\(",
     "several elements of which are one place": r"expand|broadcast|meshgrid|unfold|as_strided",

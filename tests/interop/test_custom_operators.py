@@ -262,6 +262,7 @@ def run_python(code, signature, captured, state):
 
 
 # PyTorch's own functionalisation takes what such an operator returns for a tensor of its own, and loses writes to it.
+# It cannot be asked to take a negated view at all.
 LOST_BY_DECOMPOSITION = [("what_it_returns", "decomposed"), ("negated_views", "decomposed")]
 
 

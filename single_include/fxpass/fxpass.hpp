@@ -16207,10 +16207,20 @@ class ViewRules {
     return sizes ? make_.reshape(parent, sizes->view()) : std::nullopt;
   }
 
+  /// Whether PyTorch takes the operator for one that makes a new tensor, and so gives it a copy of what is conjugated or negated
+  /// when it is read.
+  [[nodiscard]] constexpr auto resolves_first(const Call& call, ops::ViewRule rule, std::uint32_t parent) const -> bool {
+    if (rule != ops::ViewRule::split && rule != ops::ViewRule::reshape && rule != ops::ViewRule::identity) return false;
+    const std::string_view base = call.schema().base();
+    if (!base.starts_with("aten.unsafe_") && base != "aten._unsafe_view" && base != "aten.lift") return false;
+    const LazyBits bits = analysis_.lazy_bits(parent);
+    return bits.conjugate || bits.negative;
+  }
   [[nodiscard]] constexpr auto derive(const Call& call, ops::ViewRule rule, std::uint32_t parent) const
       -> std::optional<std::uint32_t> {
     const NodeId id = call.id();
     const View& from = analysis_.view(parent);
+    if (resolves_first(call, rule, parent)) return std::nullopt;
     switch (rule) {
       case ops::ViewRule::none: return std::nullopt;
       case ops::ViewRule::identity:
@@ -17026,7 +17036,7 @@ class AliasAnalyser {
     const NodeId tuple = arguments[0].node();
     const std::uint32_t list = analysis_->view_of(tuple);
     const bool is_list = list != no_view && analysis_->view(list).step.kind == ViewStep::Kind::list;
-    if (is_list || (graph.op(tuple).view != ops::ViewRule::none && view_of(graph, tuple) != no_view)) {
+    if (is_list || (graph.op(tuple).view != ops::ViewRule::none && list != no_view)) {
       analysis_->set_view(id, ViewRules(graph, *analysis_).member(analysis_->view_of(tuple), arguments[1], id));
       return;
     }

@@ -159,6 +159,14 @@ def resolved_of_the_other_kind(x, index):
     return x * 1
 
 
+def parts_of_a_copy(x, index):
+    z = torch.complex(x, x + 1)
+    first, second = torch.unsafe_split(z.mH, 2)
+    first.fill_(3)
+    z.add_(1)
+    return torch.view_as_real(z), first.real * 1, second.imag * 1
+
+
 def resolved(x, index):
     torch._neg_view(x).resolve_neg().add_(1)
     return x * 1
@@ -170,6 +178,7 @@ LAZY = [
     imaginary_part_of_conjugated_numbers,
     real_part_of_conjugated_numbers,
     negated_bytes_into_floats,
+    parts_of_a_copy,
     resolved_of_the_other_kind,
     resolved,
 ]

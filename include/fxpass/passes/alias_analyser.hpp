@@ -405,7 +405,7 @@ class AliasAnalyser {
     const NodeId tuple = arguments[0].node();
     const std::uint32_t list = analysis_->view_of(tuple);
     const bool is_list = list != no_view && analysis_->view(list).step.kind == ViewStep::Kind::list;
-    if (is_list || (graph.op(tuple).view != ops::ViewRule::none && view_of(graph, tuple) != no_view)) {
+    if (is_list || (graph.op(tuple).view != ops::ViewRule::none && list != no_view)) {
       analysis_->set_view(id, ViewRules(graph, *analysis_).member(analysis_->view_of(tuple), arguments[1], id));
       return;
     }

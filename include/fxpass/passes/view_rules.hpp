@@ -659,10 +659,20 @@ class ViewRules {
     return sizes ? make_.reshape(parent, sizes->view()) : std::nullopt;
   }
 
+  /// Whether PyTorch takes the operator for one that makes a new tensor, and so gives it a copy of what is conjugated or negated
+  /// when it is read.
+  [[nodiscard]] constexpr auto resolves_first(const Call& call, ops::ViewRule rule, std::uint32_t parent) const -> bool {
+    if (rule != ops::ViewRule::split && rule != ops::ViewRule::reshape && rule != ops::ViewRule::identity) return false;
+    const std::string_view base = call.schema().base();
+    if (!base.starts_with("aten.unsafe_") && base != "aten._unsafe_view" && base != "aten.lift") return false;
+    const LazyBits bits = analysis_.lazy_bits(parent);
+    return bits.conjugate || bits.negative;
+  }
   [[nodiscard]] constexpr auto derive(const Call& call, ops::ViewRule rule, std::uint32_t parent) const
       -> std::optional<std::uint32_t> {
     const NodeId id = call.id();
     const View& from = analysis_.view(parent);
+    if (resolves_first(call, rule, parent)) return std::nullopt;
     switch (rule) {
       case ops::ViewRule::none: return std::nullopt;
       case ops::ViewRule::identity:

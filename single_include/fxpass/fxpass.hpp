@@ -15357,6 +15357,9 @@ struct View {
 struct LazyBits {
   bool conjugate = false;  ///< `is_conj` of the tensor
   bool negative = false;   ///< `is_neg` of it
+
+  /// Whether they are others than those that are stored.
+  [[nodiscard]] constexpr auto any() const -> bool { return conjugate || negative; }
 };
 
 /// One storage, as far as the graph shows it.
@@ -16213,8 +16216,7 @@ class ViewRules {
     if (rule != ops::ViewRule::split && rule != ops::ViewRule::reshape && rule != ops::ViewRule::identity) return false;
     const std::string_view base = call.schema().base();
     if (!base.starts_with("aten.unsafe_") && base != "aten._unsafe_view" && base != "aten.lift") return false;
-    const LazyBits bits = analysis_.lazy_bits(parent);
-    return bits.conjugate || bits.negative;
+    return analysis_.lazy_bits(parent).any();
   }
   [[nodiscard]] constexpr auto derive(const Call& call, ops::ViewRule rule, std::uint32_t parent) const
       -> std::optional<std::uint32_t> {
@@ -17688,9 +17690,8 @@ class AliasAnalyser {
       if (is_target) is_self = false;
       if (!status || is_target || !may_share_places(other, view_id) || operand == number_of(graph, id)) return;
       // What is conjugated or negated when it is read, PyTorch copies beforehand, unless it copies anyway.
-      const LazyBits bits = analysis_->lazy_bits(other);
       const bool is_side_by_side = goes_side_by_side(graph, id);
-      if (is_side_by_side && (bits.conjugate || bits.negative) && !is_copy(graph, id)) return;
+      if (is_side_by_side && analysis_->lazy_bits(other).any() && !is_copy(graph, id)) return;
       if (!is_side_by_side)
         status = error_at(graph, id, DiagnosticCode::unsupported_mutation,
                           text_of("reads '", graph.name(operand), "', which may share memory with the tensor that it writes; "
@@ -20048,8 +20049,7 @@ class OutOfPlaceRewriter {
     });
     for (const std::int64_t number : views) {
       const auto view = static_cast<std::uint32_t>(number);
-      const LazyBits bits = analysis_->lazy_bits(view);
-      if ((!bits.conjugate && !bits.negative) || !is_storage_written(targets, analysis_->view(view).storage)) continue;
+      if (!analysis_->lazy_bits(view).any() || !is_storage_written(targets, analysis_->view(view).storage)) continue;
       const NodeId value = values_.value_of(view, sweep.id());
       if (value == no_node) return stale_error(sweep.graph(), sweep.id(), analysis_->storage_of(view).base);
       // A node of its own, which no later write brings up to date.
@@ -20510,8 +20510,8 @@ class OutOfPlaceRewriter {
     auto geometry = value.is_node() ? geometry_of(graph, value.node()) : std::nullopt;
     if (!geometry) return value;
     const std::uint32_t view = analysis_->view_of(value.node());
-    const LazyBits bits = view == no_view ? LazyBits() : analysis_->lazy_bits(view);
-    if (!bits.conjugate && !bits.negative && !(is_written && is_expanded(graph, value.node()))) return value;
+    const bool is_lazy = view != no_view && analysis_->lazy_bits(view).any();
+    if (!is_lazy && !(is_written && is_expanded(graph, value.node()))) return value;
     geometry->strides = contiguous_strides(geometry->sizes.view());
     geometry->offset = 0;
     return of_base(sweep, "torch.ops.aten.clone.default",

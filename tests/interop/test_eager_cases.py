@@ -435,13 +435,8 @@ def check(results, state, module, inputs, form, what):
             assert_close(tensor, expected_state[name], f"{what}: {name}")
 
 
-@pytest.mark.parametrize(
-    ("name", "form"),
-    [(name, form) for name in RIGHT for form in FORMS if (name, form) not in LOST_BY_DECOMPOSITION],
-)
-def test_carried_out(fxpassc, tmp_path, name, form):
-    module, inputs = case(RIGHT, name)
-    captured = capture(module, inputs, form, tmp_path / "captured")
+def carried_out(fxpassc, captured, module, inputs, form):
+    """Compiles what was captured, runs it as Python and in XLA, and checks both by eager."""
     state = {**captured.constants, **state_of(copy.deepcopy(module), inputs)}
 
     code, signature = fxpassc.compile(captured.path, "fx-python")
@@ -458,6 +453,16 @@ def test_carried_out(fxpassc, tmp_path, name, form):
     results = session.run()
     after = {owner: session.get(key) for key, owner in captured.names.items()}
     check(results, after, module, inputs, form, "HLO")
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [(name, form) for name in RIGHT for form in FORMS if (name, form) not in LOST_BY_DECOMPOSITION],
+)
+def test_carried_out(fxpassc, tmp_path, name, form):
+    module, inputs = case(RIGHT, name)
+    captured = capture(module, inputs, form, tmp_path / "captured")
+    carried_out(fxpassc, captured, module, inputs, form)
 
 
 # A decomposed export is functional already, or PyTorch refuses the program itself.

@@ -6,8 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from capture import Function, capture
-from test_eager_cases import numbers
-from test_overlapping_operands import carried_out
+from test_eager_cases import carried_out, numbers
 
 FORMS = ["training", "dynamo"]
 

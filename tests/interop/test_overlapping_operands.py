@@ -4,12 +4,10 @@ element, gives the same, the write is carried out, and where not it is refused, 
 
 import pytest
 import torch
-from capture import Function, capture, emitted_function, state_of
-from test_eager_cases import check, eager, numbers
-from xla_runner import Executable, Session
+from capture import Function, capture
+from test_eager_cases import carried_out, eager, numbers
 
 FORMS = ["training", "dynamo"]
-
 
 
 # Of a matrix x of 4 by 4, an index and a function that each operand goes through.
@@ -66,23 +64,6 @@ def program(write, read, is_boolean=False):
     if is_boolean:
         x = x % 5 < 2
     return Function(run), {"x": x, "index": torch.tensor([2, 1, 0])}
-
-
-def carried_out(fxpassc, captured, module, inputs, form):
-    state = {**captured.constants, **state_of(module, inputs)}
-    code, signature = fxpassc.compile(captured.path, "fx-python")
-    owners = [captured.names[Session.key(entry)] for entry in signature["inputs"]]
-    outputs = emitted_function(code)(*(state[owner].clone() for owner in owners))
-    after = dict(state)
-    for output, target in signature["io_map"].items():
-        after[owners[target]] = outputs[int(output)]
-    check(outputs[: signature["original_output_count"]], after, module, inputs, form, "Python")
-
-    hlo, signature = fxpassc.compile(captured.path)
-    session = Session(Executable(hlo), signature, captured.values(state))
-    results = session.run()
-    after = {owner: session.get(key) for key, owner in captured.names.items()}
-    check(results, after, module, inputs, form, "HLO")
 
 
 @pytest.mark.parametrize("form", FORMS)

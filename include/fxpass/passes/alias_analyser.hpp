@@ -1057,9 +1057,8 @@ class AliasAnalyser {
       if (is_target) is_self = false;
       if (!status || is_target || !may_share_places(other, view_id) || operand == number_of(graph, id)) return;
       // What is conjugated or negated when it is read, PyTorch copies beforehand, unless it copies anyway.
-      const LazyBits bits = analysis_->lazy_bits(other);
       const bool is_side_by_side = goes_side_by_side(graph, id);
-      if (is_side_by_side && (bits.conjugate || bits.negative) && !is_copy(graph, id)) return;
+      if (is_side_by_side && analysis_->lazy_bits(other).any() && !is_copy(graph, id)) return;
       if (!is_side_by_side)
         status = error_at(graph, id, DiagnosticCode::unsupported_mutation,
                           text_of("reads '", graph.name(operand), "', which may share memory with the tensor that it writes; "

@@ -77,6 +77,9 @@ struct View {
 struct LazyBits {
   bool conjugate = false;  ///< `is_conj` of the tensor
   bool negative = false;   ///< `is_neg` of it
+
+  /// Whether they are others than those that are stored.
+  [[nodiscard]] constexpr auto any() const -> bool { return conjugate || negative; }
 };
 
 /// One storage, as far as the graph shows it.

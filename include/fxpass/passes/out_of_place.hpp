@@ -625,8 +625,7 @@ class OutOfPlaceRewriter {
     });
     for (const std::int64_t number : views) {
       const auto view = static_cast<std::uint32_t>(number);
-      const LazyBits bits = analysis_->lazy_bits(view);
-      if ((!bits.conjugate && !bits.negative) || !is_storage_written(targets, analysis_->view(view).storage)) continue;
+      if (!analysis_->lazy_bits(view).any() || !is_storage_written(targets, analysis_->view(view).storage)) continue;
       const NodeId value = values_.value_of(view, sweep.id());
       if (value == no_node) return stale_error(sweep.graph(), sweep.id(), analysis_->storage_of(view).base);
       // A node of its own, which no later write brings up to date.
@@ -1087,8 +1086,8 @@ class OutOfPlaceRewriter {
     auto geometry = value.is_node() ? geometry_of(graph, value.node()) : std::nullopt;
     if (!geometry) return value;
     const std::uint32_t view = analysis_->view_of(value.node());
-    const LazyBits bits = view == no_view ? LazyBits() : analysis_->lazy_bits(view);
-    if (!bits.conjugate && !bits.negative && !(is_written && is_expanded(graph, value.node()))) return value;
+    const bool is_lazy = view != no_view && analysis_->lazy_bits(view).any();
+    if (!is_lazy && !(is_written && is_expanded(graph, value.node()))) return value;
     geometry->strides = contiguous_strides(geometry->sizes.view());
     geometry->offset = 0;
     return of_base(sweep, "torch.ops.aten.clone.default",

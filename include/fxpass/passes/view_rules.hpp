@@ -665,8 +665,7 @@ class ViewRules {
     if (rule != ops::ViewRule::split && rule != ops::ViewRule::reshape && rule != ops::ViewRule::identity) return false;
     const std::string_view base = call.schema().base();
     if (!base.starts_with("aten.unsafe_") && base != "aten._unsafe_view" && base != "aten.lift") return false;
-    const LazyBits bits = analysis_.lazy_bits(parent);
-    return bits.conjugate || bits.negative;
+    return analysis_.lazy_bits(parent).any();
   }
   [[nodiscard]] constexpr auto derive(const Call& call, ops::ViewRule rule, std::uint32_t parent) const
       -> std::optional<std::uint32_t> {
